@@ -1,1 +1,7 @@
-//! executor
+//! The seams to the world and what stands behind them.
+//!
+//! [`seam`] says what a provider must do and how it reports; [`dispatch`] carries durable intents to providers
+//! within their deadlines; [`provider`] has one module per provider; [`conformance`] is the battery that each
+//! must pass. Nothing here decides what should happen: that is `reconciler-core`.
+
+pub mod seam;

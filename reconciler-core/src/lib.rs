@@ -1,4 +1,25 @@
-//! The pure part of Levelhead: every decision, no clock and no I/O.
+//! The pure part of Levelhead: every decision, no clock, no I/O, no waiting.
+//!
+//! Desired state ([`desired`]) and observed state ([`observed`]) go in, a [`reconcile::ReconcilePlan`] comes
+//! out; what happened comes back as a [`fold::Fact`] and [`fold`] is the only writer of observed state.
+//! Time is always an argument called `now`.
+//!
+//! Not here: the journal (`checkpoint`), the providers (`executor`), the loop (`driver`).
 #![no_std]
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "a test that overflows fails"))]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod canonical;
+pub mod desired;
+pub mod durable;
+pub mod effect;
+pub mod hold;
+pub mod id;
+pub mod limits;
+pub mod observed;
+pub mod redact;
+pub mod time;

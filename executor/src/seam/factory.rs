@@ -1,0 +1,67 @@
+//! How a provider is made from its section of the desired-state file.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use super::provider::{Capabilities, Provider};
+
+/// A provider's own settings, as neutral values by key; nested tables have dotted keys.
+pub type ProviderOptions = BTreeMap<String, serde_json::Value>;
+
+/// Where a provider may keep things, and where relative paths start.
+#[derive(Clone, Debug)]
+pub struct ProviderPlace {
+    /// A private directory of its own within the run's state; made by the provider.
+    pub state_dir: PathBuf,
+    /// The directory of the desired-state file.
+    pub base_dir: PathBuf,
+}
+
+/// What is wrong with one option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionProblem {
+    /// The option's key; empty if one is missing.
+    pub key: String,
+    /// What is wrong, as a lower-case fragment.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// Why a provider could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Its options are not valid; validation would have said so.
+    #[error("the options are not valid: {0}")]
+    Options(String),
+    /// Its place could not be used.
+    #[error("cannot use {path}")]
+    Place {
+        /// Which path.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Makes the providers of one kind.
+pub trait ProviderFactory: Send + Sync {
+    /// The kind, as written in `provider.NAME.kind`.
+    fn kind(&self) -> &'static str;
+
+    /// What providers with these options can do.
+    fn capabilities(&self, options: &ProviderOptions) -> Capabilities;
+
+    /// Everything that is wrong with `options`, all at once.
+    fn validate(&self, options: &ProviderOptions) -> Vec<OptionProblem>;
+
+    /// Makes a provider.
+    ///
+    /// # Errors
+    /// Fails if the options are not valid or its place cannot be used.
+    fn build(
+        &self,
+        options: &ProviderOptions,
+        place: &ProviderPlace,
+    ) -> Result<Arc<dyn Provider>, BuildError>;
+}

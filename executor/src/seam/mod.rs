@@ -1,0 +1,11 @@
+//! What a provider must do, and the values that go in and out.
+
+mod context;
+mod factory;
+mod provider;
+mod session;
+
+pub use context::EffectContext;
+pub use factory::{BuildError, OptionProblem, ProviderFactory, ProviderOptions, ProviderPlace};
+pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Work};
+pub use session::{SessionObservation, SessionSink, StartRequest};

@@ -1,0 +1,157 @@
+//! `Provider`: the lease side (`create`, `lookup`, `list`, `inspect`, `destroy`) and the bootstrap side
+//! (`start`, `cancel`, `complete`, `watch`) of one kind of ground.
+
+use std::{future::Future, pin::Pin, time::Duration};
+
+use reconciler_core::{
+    effect::{EffectFailure, ExitStatus, Listing, Look, NodeRequest},
+    id::{AttemptId, LogicalNodeId, Uuid},
+    observed::{Endpoint, Handle, LeaseFacts},
+    redact::Redacted,
+};
+
+use super::{
+    context::EffectContext,
+    session::{SessionSink, StartRequest},
+};
+
+/// Work under way; dropping it cancels the waiting, never the effect.
+pub type Work<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whether a provider itself refuses a stale controller (D11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fencing {
+    /// It refuses a fence lower than the highest that it has seen.
+    Enforced,
+    /// It only records the fence.
+    Advisory,
+}
+
+/// What a provider can do; bound into plan hashes through [`Capabilities::digest_text`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The kind of provider.
+    pub kind: &'static str,
+    /// The version of its behaviour.
+    pub version: u32,
+    /// Whether it refuses a stale controller.
+    pub fencing: Fencing,
+    /// How long after its creation a thing may still lack in a listing (C3); zero if listings are exact.
+    pub visibility: Duration,
+    /// How often it is listed without any other reason.
+    pub listing_period: Duration,
+    /// True if it can run images; others refuse a spec that names one.
+    pub images: bool,
+    /// True if it honours requests for processors, memory, disk or graphics processors.
+    pub resources: bool,
+}
+
+impl Capabilities {
+    /// The capabilities as one line, equal for equal capabilities.
+    pub fn digest_text(&self) -> String {
+        format!(
+            "{} v{} fencing={} visibility={}ms images={} resources={}",
+            self.kind,
+            self.version,
+            match self.fencing {
+                Fencing::Enforced => "enforced",
+                Fencing::Advisory => "advisory",
+            },
+            self.visibility.as_millis(),
+            self.images,
+            self.resources,
+        )
+    }
+}
+
+/// A new lease, and its endpoint where it is known at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    /// The lease.
+    pub lease: LeaseFacts,
+    /// Where it is reached.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// How a watched workload ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// How.
+    pub status: ExitStatus,
+    /// Its last lines, cleaned.
+    pub tail: Redacted,
+}
+
+/// One kind of ground on which nodes live.
+///
+/// # Guarantees that callers rely on
+/// - `create_lease` and `start_bootstrap` with a key that was used before *adopt* what that key made; they never
+///   make a second one (D7).
+/// - `cancel_bootstrap`, `complete_bootstrap` and `destroy_lease` of something absent succeed (R69).
+/// - Every error says whether the effect may have happened all the same. When in doubt: ambiguous.
+/// - A listing is `Complete` only if the provider vouches for it (C1).
+pub trait Provider: Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Allocates a lease for an attempt without running anything.
+    fn create_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        request: &'a NodeRequest,
+    ) -> Work<'a, Result<Leased, EffectFailure>>;
+
+    /// Asks where a lease is reached; `None` means not yet, which is no failure.
+    fn lookup_endpoint<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<Option<Endpoint>, EffectFailure>>;
+
+    /// Lists everything that it holds for `run`.
+    fn list_owned(&self, run: Uuid) -> Work<'_, Listing>;
+
+    /// Looks at one attempt by its id; the lease narrows the search where it is known.
+    fn inspect<'a>(
+        &'a self,
+        run: Uuid,
+        slot: &'a LogicalNodeId,
+        attempt: AttemptId,
+        lease: Option<&'a LeaseFacts>,
+    ) -> Work<'a, Look>;
+
+    /// Gives a lease back.
+    fn destroy_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<(), EffectFailure>>;
+
+    /// Runs the verify commands, then starts the workload; complete as soon as it was started.
+    fn start_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        start: &'a StartRequest,
+        sink: SessionSink,
+    ) -> Work<'a, Result<Handle, EffectFailure>>;
+
+    /// Ends session and workload: politely, and after `grace` by force.
+    fn cancel_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+        workload: &'a Handle,
+        grace: Duration,
+    ) -> Work<'a, Result<(), EffectFailure>>;
+
+    /// Closes the session of a member that joined; the workload goes on.
+    fn complete_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+        workload: &'a Handle,
+    ) -> Work<'a, Result<(), EffectFailure>>;
+
+    /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.
+    fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>>;
+}

@@ -1,0 +1,95 @@
+//! How the nodes of a group are treated; changing it never replaces a node.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{limits, time::Millis};
+
+/// How long each kind of effect and stage may take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// Creating a lease.
+    pub create: Millis,
+    /// The whole search for an endpoint, from the lease's creation.
+    pub endpoint: Millis,
+    /// The whole bootstrap, verify commands included.
+    pub bootstrap: Millis,
+    /// Cancelling a bootstrap or workload; longer than the stop grace.
+    pub cancel: Millis,
+    /// Destroying a lease.
+    pub destroy: Millis,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            create: limits::EFFECT_TIMEOUT,
+            endpoint: limits::ENDPOINT_TIMEOUT,
+            bootstrap: limits::BOOTSTRAP_TIMEOUT,
+            cancel: limits::EFFECT_TIMEOUT,
+            destroy: limits::EFFECT_TIMEOUT,
+        }
+    }
+}
+
+/// How failures are followed up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestartPolicy {
+    /// Consecutive failures without reaching `Dormant` before a crash-loop hold.
+    pub attempts: u32,
+    /// The first delay.
+    pub initial: Millis,
+    /// The longest delay.
+    pub cap: Millis,
+    /// How many percent jitter may take off a delay, 0 to 50.
+    pub jitter_percent: u32,
+}
+
+impl Default for RestartPolicy {
+    fn default() -> Self {
+        Self {
+            attempts: limits::RESTART_ATTEMPTS_DEFAULT,
+            initial: limits::BACKOFF_INITIAL,
+            cap: limits::BACKOFF_CAP,
+            jitter_percent: limits::BACKOFF_JITTER_PERCENT,
+        }
+    }
+}
+
+/// How a group's nodes are treated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// How failures are followed up.
+    pub restart: RestartPolicy,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// How long a workload must run before it counts as joined (join mode `none`).
+    pub settle: Millis,
+    /// How long a node must be ready before its failures are forgotten.
+    pub stable: Millis,
+    /// Time between the polite and the forced end of a workload.
+    pub stop_grace: Millis,
+    /// Most nodes that may vanish unproven at once; a fifth of the group, at least one, if not given.
+    pub max_lost_per_pass: Option<u32>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            restart: RestartPolicy::default(),
+            timeouts: Timeouts::default(),
+            settle: limits::SETTLE_DEFAULT,
+            stable: limits::STABLE_DEFAULT,
+            stop_grace: limits::STOP_GRACE_DEFAULT,
+            max_lost_per_pass: None,
+        }
+    }
+}
+
+impl Policy {
+    /// How many of `count` nodes may vanish unproven at once before the listing is not believed (D6).
+    pub fn lost_max(&self, count: u32) -> u32 {
+        let share = u64::from(count).saturating_mul(limits::LOST_PERCENT_MAX.into()) / 100;
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
+        self.max_lost_per_pass.unwrap_or_else(|| share.max(1))
+    }
+}

@@ -1,0 +1,187 @@
+//! The whole declared shape, its generation, and its expansion into slots.
+
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::{LogicalNodeSpec, RunNodeGroupSpec};
+use crate::{
+    id::{AttemptId, AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
+    limits,
+};
+
+/// Why a set of groups is not a shape, or may not follow the present one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Two groups have one name.
+    #[error("group `{0}` is declared twice")]
+    DuplicateGroup(GroupId),
+    /// More groups than a run may have.
+    #[error("{0} groups are declared; at most {max} are allowed", max = limits::GROUPS_MAX)]
+    TooManyGroups(usize),
+    /// More nodes than a group may have.
+    #[error("group `{group}` wants {count} nodes; at most {max} are allowed", max = limits::GROUP_COUNT_MAX)]
+    CountTooLarge {
+        /// The group.
+        group: GroupId,
+        /// What it wants.
+        count: u32,
+    },
+    /// The shape belongs to another run.
+    #[error("the shape is for run {found}, this is run {expected}")]
+    WrongRun {
+        /// The run that is driven.
+        expected: Uuid,
+        /// The run that the shape names.
+        found: Uuid,
+    },
+    /// The generation went back.
+    #[error("generation {found} is older than the present {present}")]
+    GenerationRegressed {
+        /// The present generation.
+        present: Generation,
+        /// The one that was offered.
+        found: Generation,
+    },
+    /// The content changed under one generation.
+    #[error("generation {0} was given again with other content")]
+    SilentChange(Generation),
+}
+
+/// What should be, as of one generation. Immutable: an edit makes a new one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterShape {
+    /// The name of the run.
+    pub run: RunName,
+    /// The identity of the run.
+    pub uuid: Uuid,
+    /// Rises with every change of content.
+    pub generation: Generation,
+    groups: BTreeMap<GroupId, Arc<RunNodeGroupSpec>>,
+}
+
+impl ClusterShape {
+    /// Makes a shape of `groups`.
+    ///
+    /// # Errors
+    /// Refuses a duplicate group, too many groups, and a count over the limit.
+    pub fn new(
+        run: RunName,
+        uuid: Uuid,
+        generation: Generation,
+        groups: impl IntoIterator<Item = RunNodeGroupSpec>,
+    ) -> Result<Self, ShapeError> {
+        let mut map = BTreeMap::new();
+        for spec in groups {
+            if spec.count > limits::GROUP_COUNT_MAX {
+                return Err(ShapeError::CountTooLarge { group: spec.group, count: spec.count });
+            }
+            let group = spec.group.clone();
+            if map.insert(group.clone(), Arc::new(spec)).is_some() {
+                return Err(ShapeError::DuplicateGroup(group));
+            }
+        }
+        if map.len() > limits::GROUPS_MAX {
+            return Err(ShapeError::TooManyGroups(map.len()));
+        }
+        Ok(Self { run, uuid, generation, groups: map })
+    }
+
+    /// The groups in order of their names.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = &Arc<RunNodeGroupSpec>> {
+        self.groups.values()
+    }
+
+    /// One group.
+    pub fn group(&self, group: &GroupId) -> Option<&Arc<RunNodeGroupSpec>> {
+        self.groups.get(group)
+    }
+
+    /// The group of a slot, if the slot is wanted.
+    pub fn wanted(&self, slot: &LogicalNodeId) -> Option<&Arc<RunNodeGroupSpec>> {
+        self.groups.get(&slot.group).filter(|group| slot.index < group.count)
+    }
+
+    /// The same shape with other counts, as the next generation; groups that are not named keep theirs.
+    ///
+    /// # Errors
+    /// Refuses a count over the limit.
+    pub fn with_counts(&self, counts: &BTreeMap<GroupId, u32>) -> Result<Self, ShapeError> {
+        let groups = self.groups.values().map(|group| {
+            let mut group = RunNodeGroupSpec::clone(group);
+            group.count = counts.get(&group.group).copied().unwrap_or(group.count);
+            group
+        });
+        Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)
+    }
+
+    /// The same shape with every count at zero, as the next generation.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let mut groups = self.groups.clone();
+        for group in groups.values_mut() {
+            Arc::make_mut(group).count = 0;
+        }
+        Self { groups, generation: self.generation.next(), ..self.clone() }
+    }
+
+    /// The same content under another generation.
+    #[must_use]
+    pub fn at_generation(&self, generation: Generation) -> Self {
+        Self { generation, ..self.clone() }
+    }
+
+    /// True if both declare the same groups, whatever their generations.
+    pub fn same_content(&self, other: &Self) -> bool {
+        self.uuid == other.uuid && self.run == other.run && self.groups == other.groups
+    }
+
+    /// Checks that `next` may follow this shape (R20 to R22).
+    ///
+    /// # Errors
+    /// Refuses another run, an older generation, and changed content under the same generation.
+    pub fn may_become(&self, next: &Self) -> Result<(), ShapeError> {
+        if next.uuid != self.uuid {
+            return Err(ShapeError::WrongRun { expected: self.uuid, found: next.uuid });
+        }
+        if next.generation < self.generation {
+            return Err(ShapeError::GenerationRegressed {
+                present: self.generation,
+                found: next.generation,
+            });
+        }
+        if next.generation == self.generation && !self.same_content(next) {
+            return Err(ShapeError::SilentChange(self.generation));
+        }
+        Ok(())
+    }
+
+    /// Every wanted slot in order, each with its first attempt (R18).
+    pub fn expand(&self) -> Vec<LogicalNodeSpec> {
+        let slots = |group: &Arc<RunNodeGroupSpec>| {
+            let group = Arc::clone(group);
+            (0..group.count).map(move |index| {
+                let slot = LogicalNodeId::new(group.group.clone(), index);
+                self.stamp(&group, slot, AttemptOrdinal::new(1))
+            })
+        };
+        self.groups.values().flat_map(slots).collect()
+    }
+
+    /// The spec of one attempt of one slot of `group`.
+    pub fn stamp(
+        &self,
+        group: &RunNodeGroupSpec,
+        slot: LogicalNodeId,
+        ordinal: AttemptOrdinal,
+    ) -> LogicalNodeSpec {
+        let attempt = AttemptId::derive(self.uuid, &slot, ordinal);
+        LogicalNodeSpec {
+            slot,
+            attempt,
+            spec: Arc::clone(&group.spec),
+            policy: Arc::clone(&group.policy),
+            revision: group.revision,
+        }
+    }
+}

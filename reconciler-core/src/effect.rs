@@ -1,0 +1,336 @@
+//! What a command becomes on its way to a provider, and what comes back.
+
+use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    canonical::Canon,
+    desired::NodeSpec,
+    id::{
+        AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
+        SessionId, StepId, Uuid,
+    },
+    observed::{Endpoint, Handle, LeaseFacts},
+    redact::Redacted,
+    time::Millis,
+};
+
+/// The six commands; there is no seventh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NodeManagerCommand {
+    /// Allocate without running.
+    CreateLease(NodeRequest),
+    /// Ask where the lease can be reached.
+    LookupEndpoint(LeaseFacts),
+    /// Run the verify commands, then the workload.
+    StartBootstrap {
+        /// What to run.
+        request: NodeRequest,
+        /// Where.
+        lease: LeaseFacts,
+        /// How it is reached.
+        endpoint: Endpoint,
+        /// The number of this session.
+        session: SessionId,
+        /// How long a verify command chain may take in all.
+        timeout: Millis,
+    },
+    /// The member joined: close its bootstrap session.
+    BootstrapConvergenceObserved {
+        /// The lease.
+        lease: LeaseFacts,
+        /// The session to close.
+        session: SessionId,
+        /// What the provider knows of the workload.
+        workload: Handle,
+    },
+    /// End the session and its workload, also after handoff.
+    CancelBootstrap {
+        /// The lease.
+        lease: LeaseFacts,
+        /// The session.
+        session: SessionId,
+        /// What the provider knows of the workload.
+        workload: Handle,
+        /// Time between the polite and the forced end.
+        grace: Millis,
+    },
+    /// Give the lease back.
+    DestroyLease(LeaseFacts),
+}
+
+/// The kind of a command, without what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum CommandKind {
+    /// `CreateLease`.
+    CreateLease,
+    /// `LookupEndpoint`.
+    LookupEndpoint,
+    /// `StartBootstrap`.
+    StartBootstrap,
+    /// `BootstrapConvergenceObserved`.
+    BootstrapConvergenceObserved,
+    /// `CancelBootstrap`.
+    CancelBootstrap,
+    /// `DestroyLease`.
+    DestroyLease,
+}
+
+impl CommandKind {
+    /// The command's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CreateLease => "CreateLease",
+            Self::LookupEndpoint => "LookupEndpoint",
+            Self::StartBootstrap => "StartBootstrap",
+            Self::BootstrapConvergenceObserved => "BootstrapConvergenceObserved",
+            Self::CancelBootstrap => "CancelBootstrap",
+            Self::DestroyLease => "DestroyLease",
+        }
+    }
+}
+
+impl NodeManagerCommand {
+    /// Which of the six it is.
+    pub const fn kind(&self) -> CommandKind {
+        match self {
+            Self::CreateLease(_) => CommandKind::CreateLease,
+            Self::LookupEndpoint(_) => CommandKind::LookupEndpoint,
+            Self::StartBootstrap { .. } => CommandKind::StartBootstrap,
+            Self::BootstrapConvergenceObserved { .. } => CommandKind::BootstrapConvergenceObserved,
+            Self::CancelBootstrap { .. } => CommandKind::CancelBootstrap,
+            Self::DestroyLease(_) => CommandKind::DestroyLease,
+        }
+    }
+}
+
+/// Everything that a provider needs to know of the attempt that it works for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRequest {
+    /// The run.
+    pub run: Uuid,
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The revision that the attempt implements.
+    pub revision: RevisionDigest,
+    /// What the node is.
+    pub spec: Arc<NodeSpec>,
+}
+
+/// One step's effect, as it is journaled before it happens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// The operation that covers it.
+    pub operation: OperationId,
+    /// The step.
+    pub step: StepId,
+    /// The fence under which it goes out.
+    pub fence: Fence,
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// Who performs it.
+    pub provider: ProviderName,
+    /// What.
+    pub command: NodeManagerCommand,
+    /// The key that a repeat of the same request carries.
+    pub key: IdempotencyKey,
+    /// How long it may take.
+    pub timeout: Millis,
+}
+
+/// What became of a dispatched intent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectReport {
+    /// The step.
+    pub step: StepId,
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// Which command.
+    pub command: CommandKind,
+    /// Its result.
+    pub result: EffectResult,
+    /// What a look right after it showed, where a look says more than the result.
+    pub look: Option<Look>,
+}
+
+/// The key of one command for one attempt: a repeat of the same request has the same key (D7).
+pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> IdempotencyKey {
+    let canon = Canon::object([
+        ("attempt", Canon::show(attempt)),
+        ("command", Canon::text(kind.as_str())),
+        ("detail", Canon::text(detail)),
+    ]);
+    IdempotencyKey::of(canon.write().as_bytes())
+}
+
+/// What a successful effect brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EffectOutcome {
+    /// `CreateLease`: the lease, and the endpoint where it is known at once.
+    Leased {
+        /// The lease.
+        lease: LeaseFacts,
+        /// Where it is reached.
+        endpoint: Option<Endpoint>,
+    },
+    /// `LookupEndpoint`: the endpoint, or not yet.
+    Endpoint(Option<Endpoint>),
+    /// `StartBootstrap`: the workload runs.
+    Started {
+        /// What the provider knows of it.
+        workload: Handle,
+    },
+    /// `BootstrapConvergenceObserved`: the session is closed.
+    Closed,
+    /// `CancelBootstrap`: session and workload are gone.
+    Cancelled,
+    /// `DestroyLease`: the lease is given back; absence is still to be seen.
+    Released,
+}
+
+/// Whether the world may have changed although the effect failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// It surely did not happen.
+    Definite,
+    /// It may have happened.
+    Ambiguous,
+}
+
+/// What kind of failure it was; policy follows this, never a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// Credentials were refused.
+    Auth,
+    /// A quota is used up.
+    Quota,
+    /// The provider has nothing to give at present.
+    Capacity,
+    /// The provider asks for a pause.
+    RateLimited {
+        /// How long, in milliseconds.
+        retry_after: Millis,
+    },
+    /// The thing is not there.
+    NotFound,
+    /// The request can never work.
+    Invalid,
+    /// The provider cannot be reached or broke off.
+    Unavailable,
+    /// No answer in time.
+    TimedOut,
+    /// The provider's code or program crashed.
+    Crashed,
+    /// The workload or a verify command failed.
+    Workload,
+    /// Somebody with a newer fence owns it.
+    Fenced,
+}
+
+/// A failed effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectFailure {
+    /// May it have happened all the same?
+    pub certainty: Certainty,
+    /// What kind.
+    pub class: FailureClass,
+    /// What the provider said, cleaned.
+    pub message: Redacted,
+}
+
+/// What became of an effect.
+pub type EffectResult = Result<EffectOutcome, EffectFailure>;
+
+/// How a workload ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitStatus {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It is gone, and nobody saw how.
+    Unknown,
+}
+
+/// What is known of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadState {
+    /// None was started.
+    Absent,
+    /// It runs.
+    Running {
+        /// What the provider knows of it.
+        workload: Handle,
+    },
+    /// It ended.
+    Exited {
+        /// How.
+        status: ExitStatus,
+        /// Its last lines.
+        tail: Redacted,
+    },
+    /// The provider cannot say.
+    Unknown,
+}
+
+/// What one look at one attempt by its id showed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Look {
+    /// It could not be seen; nothing follows from that.
+    Unknown {
+        /// Why.
+        why: Redacted,
+    },
+    /// The provider says by id that it does not exist: proof of absence.
+    Absent,
+    /// It exists.
+    Present {
+        /// The lease.
+        lease: LeaseFacts,
+        /// Where it is reached, if known.
+        endpoint: Option<Endpoint>,
+        /// Its workload.
+        workload: WorkloadState,
+    },
+}
+
+/// One resource in a listing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnedLease {
+    /// The slot that it says it is for.
+    pub slot: LogicalNodeId,
+    /// The attempt that it says it is for.
+    pub attempt: Uuid,
+    /// The fence of its creation.
+    pub fence: Fence,
+    /// The lease.
+    pub lease: LeaseFacts,
+    /// Where it is reached, if the listing says so.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// One listing of everything that a provider holds for this run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Listing {
+    /// The provider vouches that nothing is missing.
+    Complete(Vec<OwnedLease>),
+    /// Some may be missing: presence counts, absence does not.
+    Partial(Vec<OwnedLease>, Redacted),
+    /// It could not be had; nothing follows from that.
+    Unknown(Redacted),
+}
+
+/// Facts that a provider keeps about a thing of its own; opaque to everyone else.
+pub type HandleFacts = BTreeMap<String, String>;

@@ -1,0 +1,63 @@
+//! Safe holds: a doubt that stops a slot or a group until someone or something resolves it (P6).
+
+use alloc::{format, string::String};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{redact::Redacted, time::Timestamp};
+
+/// Why something is held; the text form is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum HoldCode {
+    /// A slot failed as often in a row as its policy allows.
+    #[serde(rename = "restart.crash-loop")]
+    CrashLoop,
+    /// A provider refused a request in a way that a retry cannot mend (bad argument, bad credentials).
+    #[serde(rename = "effect.refused")]
+    Refused,
+    /// More nodes of a group vanished from a listing at once than is believable.
+    #[serde(rename = "observation.implausible")]
+    Implausible,
+    /// A stored record makes no sense to this version.
+    #[serde(rename = "record.unrecognised")]
+    Unrecognised,
+    /// The provider shows a newer controller's mark on our resource.
+    #[serde(rename = "fence.newer")]
+    NewerFence,
+}
+
+impl HoldCode {
+    /// Every code, for tables and documents.
+    pub const ALL: [Self; 5] =
+        [Self::CrashLoop, Self::Refused, Self::Implausible, Self::Unrecognised, Self::NewerFence];
+
+    /// The stable text of the code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CrashLoop => "restart.crash-loop",
+            Self::Refused => "effect.refused",
+            Self::Implausible => "observation.implausible",
+            Self::Unrecognised => "record.unrecognised",
+            Self::NewerFence => "fence.newer",
+        }
+    }
+}
+
+/// A safe hold on one slot or group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// Why.
+    pub code: HoldCode,
+    /// What happened, for people.
+    pub text: Redacted,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl Hold {
+    /// The command that leaves the hold on `subject` (a slot or group), without its confirmation hash: run as
+    /// it stands, it re-observes and prints the hash to confirm.
+    pub fn way_out(subject: &str) -> String {
+        format!("levelhead release {subject}")
+    }
+}

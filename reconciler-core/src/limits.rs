@@ -1,0 +1,46 @@
+//! Every bound of the pure part, each with its reason.
+
+use crate::time::Millis;
+
+/// Longest run, group or provider name: the length of a DNS label, so that every provider can carry it.
+pub const NAME_LEN_MAX: usize = 63;
+/// Most nodes in one group: a larger number is nearer to a typing error than to a wish.
+pub const GROUP_COUNT_MAX: u32 = 100_000;
+/// Most groups in one run: the console lists them all.
+pub const GROUPS_MAX: usize = 1_000;
+/// Most bytes of free text that a record, event or hold keeps: one screen of it; the rest is cut and marked.
+pub const TEXT_LEN_MAX: usize = 1_024;
+/// Most facts of its own that a provider may keep in a lease or session.
+pub const HANDLE_FACTS_MAX: usize = 32;
+/// Effects in flight at once, at most: the specification's upper bound for a wave.
+pub const PARALLELISM_MAX: u32 = 32;
+/// Effects in flight at once if nothing is said.
+pub const PARALLELISM_DEFAULT: u32 = 16;
+/// Consecutive failures without reaching `Dormant` before a crash-loop hold.
+pub const RESTART_ATTEMPTS_DEFAULT: u32 = 5;
+/// First delay of the backoff.
+pub const BACKOFF_INITIAL: Millis = Millis::from_secs(1);
+/// Longest delay of the backoff.
+pub const BACKOFF_CAP: Millis = Millis::from_secs(60);
+/// Share of a delay, in percent, that jitter may take off; derived from (slot, attempt), never random.
+pub const BACKOFF_JITTER_PERCENT: u32 = 20;
+/// How long a workload must run before it counts as joined when nothing else says so.
+pub const SETTLE_DEFAULT: Millis = Millis::new(250);
+/// How long a node must be ready before its failure count is forgotten.
+pub const STABLE_DEFAULT: Millis = Millis::from_secs(10);
+/// Time between two looks for an endpoint that is not known yet.
+pub const ENDPOINT_PROBE: Millis = Millis::from_secs(2);
+/// How long one effect may take before its outcome counts as unknown.
+pub const EFFECT_TIMEOUT: Millis = Millis::from_secs(120);
+/// How long a lease may stay without an endpoint before the attempt counts as failed.
+pub const ENDPOINT_TIMEOUT: Millis = Millis::from_secs(300);
+/// How long a bootstrap may take before the attempt counts as failed.
+pub const BOOTSTRAP_TIMEOUT: Millis = Millis::from_secs(300);
+/// Time between the polite and the forced end of a workload.
+pub const STOP_GRACE_DEFAULT: Millis = Millis::from_secs(10);
+/// How far apart two complete listings must be before both together prove an absence (D6).
+pub const ABSENCE_GRACE: Millis = Millis::from_secs(60);
+/// Share of a group, in percent, that may vanish unproven at once (D6); at least one node always may.
+pub const LOST_PERCENT_MAX: u32 = 20;
+/// Rounds of projection per slot before a plan counts as one that never settles (D2).
+pub const PROJECTION_ROUNDS_PER_SLOT: u64 = 16;

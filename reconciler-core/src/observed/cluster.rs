@@ -1,0 +1,309 @@
+//! Everything that is observed: the groups, their records, the providers, what is due and what changed.
+//!
+//! Read-only outside [`fold`](crate::fold), which is the only writer.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
+
+use super::{due::next_due, fleet::Fleet, record::NodeRecord};
+use crate::{
+    effect::OwnedLease,
+    hold::Hold,
+    id::{GroupId, LogicalNodeId, ProviderName, RevisionDigest},
+    observed::StageName,
+    redact::Redacted,
+    time::Timestamp,
+};
+
+/// One group as observed.
+#[derive(Clone, Debug, Default)]
+pub struct GroupState {
+    pub(crate) fleet: Fleet,
+    pub(crate) hold: Option<Hold>,
+    pub(crate) orphans: BTreeMap<ProviderName, Vec<OwnedLease>>,
+    tally: Tally,
+}
+
+/// Counts over a group's records, kept up to date by each change.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    stages: [u32; StageName::ALL.len()],
+    ready: u32,
+    held: u32,
+    deleting: u32,
+    busy: u32,
+    failing: u32,
+    revisions: BTreeMap<RevisionDigest, u32>,
+}
+
+/// One provider as observed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderState {
+    /// When it was last listed in full.
+    pub listed_at: Option<Timestamp>,
+    /// Why the last listing was not to be had, if so.
+    pub trouble: Option<Redacted>,
+    /// Nothing is asked of it before this time (rate limit).
+    pub paused_until: Option<Timestamp>,
+}
+
+/// The observed state of a run. Cloning shares the records.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterState {
+    groups: BTreeMap<GroupId, Arc<GroupState>>,
+    pub(crate) providers: BTreeMap<ProviderName, ProviderState>,
+    due: BTreeSet<(Timestamp, LogicalNodeId)>,
+    dirty: BTreeSet<LogicalNodeId>,
+    dirty_groups: BTreeSet<GroupId>,
+}
+
+impl GroupState {
+    /// The record of one index.
+    pub fn record(&self, index: u32) -> Option<&Arc<NodeRecord>> {
+        self.fleet.get(index)
+    }
+
+    /// Every record in order.
+    pub fn records(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        self.fleet.iter()
+    }
+
+    /// How many records there are.
+    pub const fn len(&self) -> usize {
+        self.fleet.len()
+    }
+
+    /// True without records.
+    pub const fn is_empty(&self) -> bool {
+        self.fleet.is_empty()
+    }
+
+    /// The hold on the whole group, if any.
+    pub const fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// Owned resources of this group that no record accounts for (C4).
+    pub fn orphans(&self) -> impl Iterator<Item = (&ProviderName, &OwnedLease)> {
+        self.orphans.iter().flat_map(|(provider, owned)| owned.iter().map(move |o| (provider, o)))
+    }
+
+    /// How many records are in `stage`.
+    pub fn in_stage(&self, stage: StageName) -> u32 {
+        self.tally.stages.get(stage as usize).copied().unwrap_or(0)
+    }
+
+    /// How many nodes are ready.
+    pub const fn ready(&self) -> u32 {
+        self.tally.ready
+    }
+
+    /// How many slots are held.
+    pub const fn held(&self) -> u32 {
+        self.tally.held
+    }
+
+    /// How many attempts are being deleted.
+    pub const fn deleting(&self) -> u32 {
+        self.tally.deleting
+    }
+
+    /// How many slots have an effect on its way or an unknown outcome.
+    pub const fn busy(&self) -> u32 {
+        self.tally.busy
+    }
+
+    /// How many slots have failed since they were last dormant.
+    pub const fn failing(&self) -> u32 {
+        self.tally.failing
+    }
+
+    /// How many records implement `revision`.
+    pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
+        self.tally.revisions.get(&revision).copied().unwrap_or(0)
+    }
+}
+
+impl Tally {
+    fn count(&mut self, record: &NodeRecord, step: fn(u32, u32) -> u32) {
+        let bump = |n: &mut u32, if_so: bool| *n = step(*n, u32::from(if_so));
+        if let Some(stage) = self.stages.get_mut(record.stage.name() as usize) {
+            bump(stage, true);
+        }
+        bump(&mut self.ready, record.is_ready());
+        bump(&mut self.held, record.hold.is_some());
+        bump(&mut self.deleting, record.deletion.is_some());
+        bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
+        bump(&mut self.failing, record.backoff.failures > 0);
+        let of_revision = self.revisions.entry(record.revision).or_default();
+        bump(of_revision, true);
+        if *of_revision == 0 {
+            self.revisions.remove(&record.revision);
+        }
+    }
+}
+
+impl ClusterState {
+    /// The groups in order of their names.
+    pub fn groups(&self) -> impl Iterator<Item = (&GroupId, &Arc<GroupState>)> {
+        self.groups.iter()
+    }
+
+    /// One group.
+    pub fn group(&self, group: &GroupId) -> Option<&Arc<GroupState>> {
+        self.groups.get(group)
+    }
+
+    /// One slot's record.
+    pub fn record(&self, slot: &LogicalNodeId) -> Option<&Arc<NodeRecord>> {
+        self.groups.get(&slot.group)?.record(slot.index)
+    }
+
+    /// How many records there are in all.
+    pub fn len(&self) -> usize {
+        self.groups.values().map(|g| g.len()).sum()
+    }
+
+    /// True without any record.
+    pub fn is_empty(&self) -> bool {
+        self.groups.values().all(|g| g.is_empty())
+    }
+
+    /// What is known of the providers.
+    pub const fn providers(&self) -> &BTreeMap<ProviderName, ProviderState> {
+        &self.providers
+    }
+
+    /// The observed facts alone, to publish: no due index, no change marks. Costs the number of groups.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self {
+            groups: self.groups.clone(),
+            providers: self.providers.clone(),
+            due: BTreeSet::new(),
+            dirty: BTreeSet::new(),
+            dirty_groups: BTreeSet::new(),
+        }
+    }
+
+    /// The earliest time at which some record needs a look.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// The slots that are due, taken off the index and marked as changed so that the next pass decides them.
+    pub fn mark_due(&mut self, now: Timestamp) {
+        while let Some((at, slot)) = self.due.pop_first() {
+            if at > now {
+                self.due.insert((at, slot));
+                return;
+            }
+            self.reindex(&slot, now, None);
+            self.dirty.insert(slot);
+        }
+    }
+
+    /// The slots whose record changed since the last call.
+    pub fn take_dirty(&mut self) -> BTreeSet<LogicalNodeId> {
+        core::mem::take(&mut self.dirty)
+    }
+
+    /// The groups whose hold or orphans changed since the last call.
+    pub fn take_dirty_groups(&mut self) -> BTreeSet<GroupId> {
+        core::mem::take(&mut self.dirty_groups)
+    }
+
+    /// Takes back records and group holds as they were journaled.
+    pub fn restore(
+        records: impl IntoIterator<Item = NodeRecord>,
+        holds: impl IntoIterator<Item = (GroupId, Hold)>,
+        now: Timestamp,
+    ) -> Self {
+        let mut state = Self::default();
+        for record in records {
+            state.put(Arc::new(record), now);
+        }
+        for (group, hold) in holds {
+            state.group_mut(&group).hold = Some(hold);
+        }
+        state
+    }
+
+    pub(crate) fn group_mut(&mut self, group: &GroupId) -> &mut GroupState {
+        self.dirty_groups.insert(group.clone());
+        Arc::make_mut(self.groups.entry(group.clone()).or_default())
+    }
+
+    /// Puts a new record in place and marks it.
+    pub(crate) fn put(&mut self, record: Arc<NodeRecord>, now: Timestamp) {
+        let slot = record.slot.clone();
+        let group = Arc::make_mut(self.groups.entry(slot.group.clone()).or_default());
+        let old = group.fleet.get(slot.index).cloned();
+        if let Some(old) = &old {
+            group.tally.count(old, u32::saturating_sub);
+        }
+        group.tally.count(&record, u32::saturating_add);
+        group.fleet.put(slot.index, record);
+        self.reindex(&slot, now, old.and_then(|old| old.due));
+        self.dirty.insert(slot);
+    }
+
+    /// Changes a record in place; `change` says whether it did.
+    pub(crate) fn change(
+        &mut self,
+        slot: &LogicalNodeId,
+        now: Timestamp,
+        change: impl FnOnce(&mut NodeRecord) -> bool,
+    ) -> bool {
+        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return false };
+        let GroupState { fleet, tally, .. } = group;
+        let Some(record) = fleet.get_mut(slot.index) else { return false };
+        let due = record.due;
+        tally.count(record, u32::saturating_sub);
+        let changed = change(record);
+        tally.count(record, u32::saturating_add);
+        if changed {
+            self.reindex(slot, now, due);
+            self.dirty.insert(slot.clone());
+        }
+        changed
+    }
+
+    /// Takes a record away for good.
+    pub(crate) fn remove(&mut self, slot: &LogicalNodeId) -> bool {
+        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return false };
+        let Some(record) = group.fleet.take(slot.index) else { return false };
+        group.tally.count(&record, u32::saturating_sub);
+        if let Some(at) = record.due {
+            self.due.remove(&(at, slot.clone()));
+        }
+        self.dirty.insert(slot.clone());
+        true
+    }
+
+    /// Marks every slot of a group for decision, as when its hold or its shape changed.
+    pub fn mark_group(&mut self, group: &GroupId, count: u32) {
+        let known = self.groups.get(group).map(|g| g.records().map(|r| r.slot.clone()));
+        self.dirty.extend(known.into_iter().flatten());
+        self.dirty.extend((0..count).map(|index| LogicalNodeId::new(group.clone(), index)));
+    }
+
+    fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
+        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return };
+        let Some(record) = group.fleet.get_mut(slot.index) else { return };
+        let next = next_due(record, now);
+        record.due = next;
+        if old == next {
+            return;
+        }
+        if let Some(at) = old {
+            self.due.remove(&(at, slot.clone()));
+        }
+        if let Some(at) = next {
+            self.due.insert((at, slot.clone()));
+        }
+    }
+}

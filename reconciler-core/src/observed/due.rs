@@ -1,0 +1,28 @@
+//! When a record next needs a look by itself, without any event.
+
+use super::{record::NodeRecord, stage::NodeStage};
+use crate::time::Timestamp;
+
+/// The earliest time after `now` at which something about this record falls due.
+///
+/// Every time that a decision compares with stands here; one too many only costs a look.
+pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
+    let stage = match &record.stage {
+        NodeStage::LeaseCreated { probe_at, .. } => {
+            [*probe_at, Some(record.since.after(record.policy.timeouts.endpoint))]
+        }
+        NodeStage::BootstrapRunning { settle_at, .. } => {
+            [Some(*settle_at), Some(record.since.after(record.policy.timeouts.bootstrap))]
+        }
+        NodeStage::HandedOff { stable_at, .. } => [Some(*stable_at), None],
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => [None, None],
+    };
+    let beside = [record.pending.as_ref().map(|p| p.deadline), record.backoff.not_before];
+    stage.into_iter().chain(beside).flatten().filter(|at| *at > now).min()
+}

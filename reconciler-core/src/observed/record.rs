@@ -1,0 +1,148 @@
+//! One slot's record: the present attempt, its stage, and the axes beside the stage.
+
+use alloc::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::stage::NodeStage;
+use crate::{
+    desired::{LogicalNodeSpec, NodeSpec, Policy},
+    effect::CommandKind,
+    hold::Hold,
+    id::{
+        AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, RevisionDigest, SessionId,
+        StepId,
+    },
+    time::Timestamp,
+};
+
+/// An effect on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// The operation that covers it.
+    pub operation: OperationId,
+    /// Its step.
+    pub step: StepId,
+    /// Which command.
+    pub command: CommandKind,
+    /// The key that a repeat would carry.
+    pub key: IdempotencyKey,
+    /// The fence under which it went out.
+    pub fence: Fence,
+    /// When its outcome counts as unknown.
+    pub deadline: Timestamp,
+}
+
+/// An effect whose outcome is not known: it is looked for and adopted, never repeated blind (D7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ambiguity {
+    /// Which command.
+    pub command: CommandKind,
+    /// Since when.
+    pub since: Timestamp,
+    /// The first of the looks that found nothing, if there was one.
+    pub first_miss: Option<Timestamp>,
+}
+
+/// How failures of the slot are followed up; carried from attempt to attempt (D5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backoff {
+    /// Consecutive failures without reaching `Dormant`.
+    pub failures: u32,
+    /// How many delays were given so far; the exponent of the next.
+    pub delays: u32,
+    /// Before this, nothing new is tried.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Why an attempt is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeleteReason {
+    /// The slot is no longer wanted.
+    Undesired,
+    /// Another revision is wanted.
+    Replaced,
+    /// It failed.
+    Failed,
+}
+
+/// A deletion under way; never cancelled (D8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deletion {
+    /// Why.
+    pub reason: DeleteReason,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What is known of one slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// Its present attempt.
+    pub attempt: AttemptId,
+    /// What this attempt implements.
+    pub spec: Arc<NodeSpec>,
+    /// How it is treated: as of the attempt's start, renewed when the shape is.
+    pub policy: Arc<Policy>,
+    /// The digest of `spec`.
+    pub revision: RevisionDigest,
+    /// Where it is in its life.
+    pub stage: NodeStage,
+    /// When it entered the stage.
+    pub since: Timestamp,
+    /// The number that the next bootstrap session gets.
+    pub next_session: SessionId,
+    /// The effect on its way, if any.
+    pub pending: Option<Pending>,
+    /// The effect whose outcome is unknown, if any.
+    pub ambiguity: Option<Ambiguity>,
+    /// The deletion under way, if any.
+    pub deletion: Option<Deletion>,
+    /// The hold, if any.
+    pub hold: Option<Hold>,
+    /// How failures are followed up.
+    pub backoff: Backoff,
+    /// When a complete listing first lacked its lease, if the last one did.
+    pub missing_since: Option<Timestamp>,
+    /// Where the due index has it; derived, so not stored.
+    #[serde(skip)]
+    pub(crate) due: Option<Timestamp>,
+}
+
+impl NodeRecord {
+    /// A fresh attempt.
+    pub fn fresh(spec: LogicalNodeSpec, backoff: Backoff, now: Timestamp) -> Self {
+        Self {
+            slot: spec.slot,
+            attempt: spec.attempt,
+            spec: spec.spec,
+            policy: spec.policy,
+            revision: spec.revision,
+            stage: NodeStage::New,
+            since: now,
+            next_session: SessionId::new(1),
+            pending: None,
+            ambiguity: None,
+            deletion: None,
+            hold: None,
+            backoff,
+            missing_since: None,
+            due: None,
+        }
+    }
+
+    /// True if it serves: ready, not being deleted.
+    pub const fn is_ready(&self) -> bool {
+        self.stage.is_ready() && self.deletion.is_none()
+    }
+
+    /// True if a provider may hold something for it.
+    pub fn may_own(&self) -> bool {
+        self.stage.lease().is_some()
+            || matches!(self.stage, NodeStage::LeaseRequested)
+            || self.ambiguity.as_ref().is_some_and(|a| a.command == CommandKind::CreateLease)
+    }
+}
