@@ -1,1 +1,3 @@
-//! driver
+//! The driver: the stateful loop around the pure decider, and what it shows to the faces.
+
+pub mod view;

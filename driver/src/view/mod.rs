@@ -1,0 +1,14 @@
+//! What the faces see: one set of values for console, command line and control API.
+//!
+//! Plain data with stable JSON names; free text in it has passed the redaction gate already.
+
+mod plan;
+mod reply;
+mod run;
+
+pub use plan::{ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
+pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
+pub use run::{
+    DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, PassView,
+    ProviderView, RunState, RunView, VIEW_SCHEMA,
+};

@@ -1,0 +1,76 @@
+//! What is asked of a driver, and why it may refuse.
+
+use std::collections::BTreeMap;
+
+use reconciler_core::{
+    desired::ClusterShape,
+    id::{GroupId, PlanHash},
+};
+use serde::{Deserialize, Serialize};
+
+/// An edit of the desired shape.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "edit", rename_all = "kebab-case")]
+pub enum Edit {
+    /// No edit: what is needed to reach the live shape.
+    None,
+    /// Other counts for the named groups.
+    Counts {
+        /// The counts.
+        counts: BTreeMap<GroupId, u32>,
+    },
+    /// The content of the desired-state file; its counts win over live edits.
+    File {
+        /// The shape that the file declares.
+        shape: Box<ClusterShape>,
+        /// The digest of the file's bytes, to notice a change between plan and apply.
+        digest: String,
+    },
+    /// Everything goes.
+    Down,
+}
+
+/// What kind of refusal it is; decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefusalKind {
+    /// The request makes no sense (65).
+    Invalid,
+    /// The confirmation is stale or used; nothing changed (70).
+    Stale,
+    /// Policy or fence forbids it; nothing changed (71).
+    Forbidden,
+    /// The journal failed (66).
+    Journal,
+    /// The driver is stopping or gone (69).
+    Unavailable,
+}
+
+/// A refusal; nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What kind.
+    pub kind: RefusalKind,
+    /// What is wrong, as a lower-case fragment.
+    pub message: String,
+    /// What moved since the plan was made, one line each.
+    pub moved: Vec<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// What releasing a hold would do, or did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseView {
+    /// The slot or group.
+    pub subject: String,
+    /// The holds that it ends.
+    pub holds: Vec<String>,
+    /// What the fresh look showed.
+    pub seen: Vec<String>,
+    /// Confirms it.
+    pub hash: PlanHash,
+    /// True once done.
+    pub released: bool,
+}
