@@ -1,0 +1,70 @@
+//! `cargo xtask ci`: every check, in order, stopping at the first red one.
+//!
+//! The cheap checks come first, so that most mistakes are told within seconds.
+
+use crate::shell::{Plain, Shell};
+use crate::{deps, test, tidy};
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// The target that has no operating system: what builds for it cannot read a clock or a file.
+const BARE_TARGET: &str = "x86_64-unknown-none";
+
+/// Runs all checks.
+pub(crate) fn run(shell: &Shell) -> Result<()> {
+    tell("cargo xtask tidy")?;
+    tidy::run(shell)?;
+    tell("cargo xtask deps")?;
+    deps::run(shell)?;
+    for plain in compiler_checks() {
+        shell.run(&plain)?;
+    }
+    purity(shell)?;
+    tell("cargo xtask test")?;
+    test::run(shell, &[])
+}
+
+fn tell(verb: &str) -> Result<()> {
+    Shell::say(&format!("# {verb}"))
+}
+
+fn compiler_checks() -> [Plain; 3] {
+    let clippy = ["--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    let clippy: Vec<String> = clippy.iter().map(ToString::to_string).collect();
+    [
+        Plain::new(&["cargo", "fmt", "--all", "--check"]),
+        Plain::new(&["cargo", "clippy"]).and(&clippy),
+        Plain::new(&["cargo", "doc", "--workspace", "--no-deps"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    ]
+}
+
+/// Builds core without an operating system where that target is installed.
+fn purity(shell: &Shell) -> Result<()> {
+    let sysroot = shell.read(&Plain::new(&["rustc", "--print", "sysroot"]))?;
+    let build = Plain::new(&["cargo", "build", "-p", "reconciler-core", "--target", BARE_TARGET]);
+    let standard = Path::new(sysroot.trim()).join("lib/rustlib").join(BARE_TARGET).join("lib");
+    if standard.try_exists().context("could not look into the sysroot")? {
+        shell.run(&build)
+    } else {
+        Shell::say(&format!("skipped: `{build}`, the target {BARE_TARGET} is not installed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compiler_checks;
+
+    #[test]
+    fn the_compiler_checks_are_plain_commands_in_order() {
+        let said: Vec<String> = compiler_checks().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "cargo fmt --all --check",
+                "cargo clippy --workspace --all-targets --all-features -- -D warnings",
+                "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps",
+            ]
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! The verbs and their arguments, as the command line spells them.
+//!
+//! What each verb does stands in its own file.
+
+use clap::{Parser, Subcommand};
+
+/// Development verbs; each prints the plain command that it runs.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// One development verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run every check in order and stop at the first red one.
+    Ci,
+    /// Run all tests, with nextest where it is installed.
+    Test {
+        /// Passed on to the test runner; doctests run only without them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Check what neither the compiler nor clippy can see: sizes, docs, words, places.
+    Tidy,
+    /// Check the dependency law, licences, duplicates and manifests.
+    Deps,
+    /// Write the crate diagram into the documents that carry its markers.
+    Diagram {
+        /// Change nothing; fail where a document's diagram is stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run one bench, or all that exist.
+    Bench {
+        /// The bench's name in the table; all of them when absent.
+        name: Option<String>,
+    },
+    /// Open the console on the local example.
+    Demo,
+    /// Run the long kill -9 sweep.
+    Sweep {
+        /// How many kill points to try.
+        #[arg(long, default_value_t = 200)]
+        points: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_of_test_pass_through_untouched() {
+        let cli = Cli::try_parse_from(["xtask", "test", "-p", "driver", "--no-capture"]);
+        let shown = format!("{:?}", cli.expect("parses").verb);
+        assert_eq!(shown, r#"Test { args: ["-p", "driver", "--no-capture"] }"#);
+    }
+}
