@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     canonical::Canon,
-    desired::NodeSpec,
+    desired::{NodeSpec, Policy},
     id::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
         SessionId, StepId, Uuid,
     },
+    limits,
     observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
     time::Millis,
@@ -92,6 +93,20 @@ impl CommandKind {
 }
 
 impl NodeManagerCommand {
+    /// How long it may take under `policy`.
+    pub const fn timeout(&self, policy: &Policy) -> Millis {
+        let timeouts = &policy.timeouts;
+        match self {
+            Self::CreateLease(_) => timeouts.create,
+            Self::StartBootstrap { .. } => timeouts.bootstrap,
+            Self::CancelBootstrap { .. } => timeouts.cancel,
+            Self::DestroyLease(_) => timeouts.destroy,
+            Self::LookupEndpoint(_) | Self::BootstrapConvergenceObserved { .. } => {
+                limits::EFFECT_TIMEOUT
+            }
+        }
+    }
+
     /// Which of the six it is.
     pub const fn kind(&self) -> CommandKind {
         match self {

@@ -44,3 +44,5 @@ pub const ABSENCE_GRACE: Millis = Millis::from_secs(60);
 pub const LOST_PERCENT_MAX: u32 = 20;
 /// Rounds of projection per slot before a plan counts as one that never settles (D2).
 pub const PROJECTION_ROUNDS_PER_SLOT: u64 = 16;
+/// Tries of one effect on one attempt before the attempt counts as failed (R103).
+pub const EFFECT_TRIES_MAX: u32 = 3;

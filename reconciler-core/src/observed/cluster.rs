@@ -11,6 +11,7 @@ use alloc::{
 use super::{due::next_due, fleet::Fleet, record::NodeRecord};
 use crate::{
     effect::OwnedLease,
+    fold::{Note, Settlement},
     hold::Hold,
     id::{GroupId, LogicalNodeId, ProviderName, RevisionDigest},
     observed::StageName,
@@ -24,6 +25,8 @@ pub struct GroupState {
     pub(crate) fleet: Fleet,
     pub(crate) hold: Option<Hold>,
     pub(crate) orphans: BTreeMap<ProviderName, Vec<OwnedLease>>,
+    /// When a record of this group was last reaped; a listing begun before that says nothing of its slots.
+    pub(crate) reaped_at: Timestamp,
     tally: Tally,
 }
 
@@ -36,6 +39,7 @@ struct Tally {
     deleting: u32,
     busy: u32,
     failing: u32,
+    owning: u32,
     revisions: BTreeMap<RevisionDigest, u32>,
 }
 
@@ -58,6 +62,8 @@ pub struct ClusterState {
     due: BTreeSet<(Timestamp, LogicalNodeId)>,
     dirty: BTreeSet<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) settled: Vec<Settlement>,
 }
 
 impl GroupState {
@@ -121,6 +127,11 @@ impl GroupState {
         self.tally.failing
     }
 
+    /// For how many slots a provider may hold something: live, deleting and unresolved ones.
+    pub fn owning(&self) -> u32 {
+        self.tally.owning
+    }
+
     /// How many records implement `revision`.
     pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
         self.tally.revisions.get(&revision).copied().unwrap_or(0)
@@ -138,6 +149,7 @@ impl Tally {
         bump(&mut self.deleting, record.deletion.is_some());
         bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
         bump(&mut self.failing, record.backoff.failures > 0);
+        bump(&mut self.owning, record.may_own());
         let of_revision = self.revisions.entry(record.revision).or_default();
         bump(of_revision, true);
         if *of_revision == 0 {
@@ -186,7 +198,32 @@ impl ClusterState {
             due: BTreeSet::new(),
             dirty: BTreeSet::new(),
             dirty_groups: BTreeSet::new(),
+            notes: Vec::new(),
+            settled: Vec::new(),
         }
+    }
+
+    /// What is worth telling of the folds since the last call.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        core::mem::take(&mut self.notes)
+    }
+
+    /// How steps ended in the folds since the last call.
+    pub fn take_settled(&mut self) -> Vec<Settlement> {
+        core::mem::take(&mut self.settled)
+    }
+
+    /// The facts with their due index and every record marked, for a projection.
+    #[must_use]
+    pub fn predicted(&self) -> Self {
+        let mut state = self.snapshot();
+        state.due.clone_from(&self.due);
+        state.dirty = self
+            .groups
+            .values()
+            .flat_map(|group| group.records().map(|record| record.slot.clone()))
+            .collect();
+        state
     }
 
     /// The earliest time at which some record needs a look.
@@ -211,7 +248,7 @@ impl ClusterState {
         core::mem::take(&mut self.dirty)
     }
 
-    /// The groups whose hold or orphans changed since the last call.
+    /// The groups whose hold changed since the last call.
     pub fn take_dirty_groups(&mut self) -> BTreeSet<GroupId> {
         core::mem::take(&mut self.dirty_groups)
     }
@@ -232,8 +269,12 @@ impl ClusterState {
         state
     }
 
-    pub(crate) fn group_mut(&mut self, group: &GroupId) -> &mut GroupState {
+    /// Marks a group whose hold changed, so that it is journaled.
+    pub(crate) fn mark_hold(&mut self, group: &GroupId) {
         self.dirty_groups.insert(group.clone());
+    }
+
+    pub(crate) fn group_mut(&mut self, group: &GroupId) -> &mut GroupState {
         Arc::make_mut(self.groups.entry(group.clone()).or_default())
     }
 

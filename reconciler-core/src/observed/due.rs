@@ -23,6 +23,11 @@ pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => [None, None],
     };
-    let beside = [record.pending.as_ref().map(|p| p.deadline), record.backoff.not_before];
+    let beside = [
+        record.pending.as_ref().map(|p| p.deadline),
+        record.ambiguity.as_ref().map(|a| a.look_at),
+        record.retry.as_ref().map(|r| r.at),
+        record.backoff.not_before,
+    ];
     stage.into_iter().chain(beside).flatten().filter(|at| *at > now).min()
 }

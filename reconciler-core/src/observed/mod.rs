@@ -11,5 +11,5 @@ pub use cluster::{ClusterState, GroupState, ProviderState};
 pub use due::next_due;
 pub use facts::{Endpoint, Handle, LeaseFacts, LeaseId, MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
-pub use record::{Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending};
+pub use record::{Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};

@@ -13,6 +13,7 @@ use crate::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, RevisionDigest, SessionId,
         StepId,
     },
+    redact::Redacted,
     time::Timestamp,
 };
 
@@ -36,12 +37,31 @@ pub struct Pending {
 /// An effect whose outcome is not known: it is looked for and adopted, never repeated blind (D7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ambiguity {
+    /// The operation that covered it.
+    pub operation: OperationId,
+    /// Its step.
+    pub step: StepId,
     /// Which command.
     pub command: CommandKind,
     /// Since when.
     pub since: Timestamp,
     /// The first of the looks that found nothing, if there was one.
     pub first_miss: Option<Timestamp>,
+    /// How many looks told nothing; spaces them out.
+    pub looks: u32,
+    /// When to look next.
+    pub look_at: Timestamp,
+}
+
+/// An effect that failed and may be tried again on the same attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// How often it failed in a row.
+    pub tries: u32,
+    /// When it may be tried again.
+    pub at: Timestamp,
+    /// What went wrong last, cleaned.
+    pub message: Redacted,
 }
 
 /// How failures of the slot are followed up; carried from attempt to attempt (D5).
@@ -99,6 +119,8 @@ pub struct NodeRecord {
     pub pending: Option<Pending>,
     /// The effect whose outcome is unknown, if any.
     pub ambiguity: Option<Ambiguity>,
+    /// The effect to try again, if one failed without failing the attempt.
+    pub retry: Option<Retry>,
     /// The deletion under way, if any.
     pub deletion: Option<Deletion>,
     /// The hold, if any.
@@ -126,6 +148,7 @@ impl NodeRecord {
             next_session: SessionId::new(1),
             pending: None,
             ambiguity: None,
+            retry: None,
             deletion: None,
             hold: None,
             backoff,

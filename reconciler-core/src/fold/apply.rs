@@ -1,0 +1,222 @@
+//! The entry of every fold: finds the record and sends the fact to the file that knows its kind.
+
+use super::{Fact, Note, NoteKind, Settlement, StepEnd, Verdict, failure};
+use crate::{
+    effect::ExitStatus,
+    hold::HoldCode,
+    id::{AttemptId, LogicalNodeId, SessionId},
+    observed::{
+        Ambiguity, ClusterState, FailureFacts, NodeRecord, NodeStage, Remains, SessionStage,
+    },
+    redact::Redacted,
+    time::Timestamp,
+};
+
+/// The record under change, and what the change tells.
+pub(super) struct Folding<'a> {
+    pub(super) record: &'a mut NodeRecord,
+    pub(super) now: Timestamp,
+    pub(super) notes: alloc::vec::Vec<NoteKind>,
+    pub(super) settled: alloc::vec::Vec<Settlement>,
+}
+
+impl Folding<'_> {
+    /// Moves to `stage`.
+    pub(super) fn enter(&mut self, stage: NodeStage) {
+        let (from, to) = (self.record.stage.name(), stage.name());
+        self.record.stage = stage;
+        if from != to {
+            self.record.since = self.now;
+            self.notes.push(NoteKind::Stage { from: Some(from), to });
+        }
+    }
+
+    /// Takes the stage out, to build the next one of its facts; `enter` must follow.
+    pub(super) fn settle(&mut self, end: StepEnd, message: Redacted) {
+        let step = match (&self.record.pending, &self.record.ambiguity) {
+            (Some(p), _) => (p.operation, p.step),
+            (None, Some(a)) => (a.operation, a.step),
+            (None, None) => return,
+        };
+        self.settled.push(Settlement {
+            operation: step.0,
+            step: step.1,
+            slot: self.record.slot.clone(),
+            end,
+            message,
+        });
+    }
+
+    /// Notes a failure.
+    pub(super) fn tell(&mut self, note: NoteKind) {
+        self.notes.push(note);
+    }
+}
+
+impl ClusterState {
+    /// Folds one fact at `now`.
+    pub fn fold(&mut self, fact: Fact, now: Timestamp) -> Verdict {
+        match fact {
+            Fact::Decided { slot, transition } => self.fold_decided(&slot, transition, now),
+            Fact::Dispatched { slot, attempt, pending } => self.with(&slot, attempt, now, |f| {
+                if f.record.pending.is_some() {
+                    return Verdict::Illegal;
+                }
+                if matches!(f.record.stage, NodeStage::New) {
+                    f.enter(NodeStage::LeaseRequested);
+                }
+                f.record.pending = Some(pending);
+                Verdict::Applied
+            }),
+            Fact::Reported(report) => self.fold_report(report, now),
+            Fact::Session { slot, attempt, session, seq, stage } => {
+                self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
+            }
+            Fact::Exited { slot, attempt, status, tail } => {
+                self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail))
+            }
+            Fact::Looked { slot, attempt, look, visibility } => {
+                self.with(&slot, attempt, now, |f| super::look::fold_look(f, look, visibility))
+            }
+            Fact::Listed { provider, listing, asked_at, grace, fence } => {
+                let round = super::listing::Round { provider, asked_at, grace, fence };
+                self.fold_listing(&round, listing, now)
+            }
+            Fact::Resumed => self.fold_resumed(now),
+            Fact::ReleasedSlot(slot) => self.fold_released_slot(&slot, now),
+            Fact::ReleasedGroup(group) => self.fold_released_group(&group, now),
+        }
+    }
+
+    /// Folds into one record if the fact is about its present attempt.
+    pub(super) fn with(
+        &mut self,
+        slot: &LogicalNodeId,
+        attempt: AttemptId,
+        now: Timestamp,
+        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
+    ) -> Verdict {
+        if self.record(slot).is_none_or(|record| record.attempt != attempt) {
+            return Verdict::Stale;
+        }
+        self.with_any(slot, now, fold)
+    }
+
+    /// Folds into one record, whatever its attempt.
+    pub(super) fn with_any(
+        &mut self,
+        slot: &LogicalNodeId,
+        now: Timestamp,
+        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
+    ) -> Verdict {
+        let mut verdict = Verdict::Stale;
+        let (mut notes, mut settled) = (alloc::vec::Vec::new(), alloc::vec::Vec::new());
+        self.change(slot, now, |record| {
+            let mut folding = Folding {
+                record,
+                now,
+                notes: alloc::vec::Vec::new(),
+                settled: alloc::vec::Vec::new(),
+            };
+            verdict = fold(&mut folding);
+            (notes, settled) = (folding.notes, folding.settled);
+            verdict == Verdict::Applied
+        });
+        self.notes.extend(notes.into_iter().map(|what| Note::new(slot, what)));
+        self.settled.extend(settled);
+        verdict
+    }
+
+    fn fold_resumed(&mut self, now: Timestamp) -> Verdict {
+        let on_the_way = |r: &&alloc::sync::Arc<NodeRecord>| r.pending.is_some();
+        let slots: alloc::vec::Vec<_> = self
+            .groups()
+            .flat_map(|(_, group)| group.records().filter(on_the_way).map(|r| r.slot.clone()))
+            .collect();
+        for slot in &slots {
+            let verdict = self.with_any(slot, now, |f| {
+                let Some(pending) = f.record.pending.clone() else { return Verdict::Unchanged };
+                f.settle(StepEnd::AmbiguousAfterResume, Redacted::default());
+                f.record.pending = None;
+                f.record.ambiguity = Some(ambiguity(&pending, now));
+                f.tell(NoteKind::Ambiguous(pending.command));
+                Verdict::Applied
+            });
+            debug_assert_eq!(verdict, Verdict::Applied);
+        }
+        if slots.is_empty() { Verdict::Unchanged } else { Verdict::Applied }
+    }
+
+    fn fold_released_slot(&mut self, slot: &LogicalNodeId, now: Timestamp) -> Verdict {
+        self.with_any(slot, now, |f| {
+            let Some(hold) = f.record.hold.take() else { return Verdict::Unchanged };
+            f.record.backoff = crate::observed::Backoff::default();
+            f.record.retry = None;
+            f.tell(NoteKind::Released(hold.code));
+            Verdict::Applied
+        })
+    }
+}
+
+/// The unknown outcome of an effect that was on its way; looked for at once.
+pub(super) fn ambiguity(pending: &crate::observed::Pending, now: Timestamp) -> Ambiguity {
+    Ambiguity {
+        operation: pending.operation,
+        step: pending.step,
+        command: pending.command,
+        since: now,
+        first_miss: None,
+        looks: 0,
+        look_at: now,
+    }
+}
+
+fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: SessionStage) -> Verdict {
+    let (NodeStage::BootstrapRunning { session: known, .. }
+    | NodeStage::SwactorJoined { session: known, .. }) = &mut f.record.stage
+    else {
+        return Verdict::Unchanged;
+    };
+    if known.id != session || seq <= known.seq {
+        return Verdict::Stale;
+    }
+    known.seq = seq;
+    known.stage = stage;
+    Verdict::Applied
+}
+
+fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdict {
+    if f.record.deletion.is_some() {
+        // The end of a workload that is being cancelled is the cancel's own business.
+        return Verdict::Unchanged;
+    }
+    let lease = match &f.record.stage {
+        NodeStage::BootstrapRunning { lease, .. }
+        | NodeStage::SwactorJoined { lease, .. }
+        | NodeStage::HandedOff { lease, .. }
+        | NodeStage::Dormant { lease, .. } => lease.clone(),
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
+    };
+    if f.record.pending.is_some() {
+        f.settle(StepEnd::NoEffect, Redacted::new("the workload ended first"));
+        f.record.pending = None;
+    }
+    f.record.ambiguity = None;
+    let message = failure::exit_text(status, tail);
+    let class = crate::effect::FailureClass::Workload;
+    failure::fail(f, FailureFacts { at: f.now, class, message }, Remains::Lease { lease });
+    Verdict::Applied
+}
+
+/// True for holds that say that the record itself is not to be trusted.
+pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
+    match code {
+        HoldCode::Unrecognised | HoldCode::NewerFence => true,
+        HoldCode::CrashLoop | HoldCode::Refused | HoldCode::Implausible => false,
+    }
+}

@@ -1,0 +1,169 @@
+//! Folding what a pass decided.
+
+use alloc::sync::Arc;
+
+use super::{Note, NoteKind, StepEnd, Transition, Verdict, apply, failure};
+use crate::{
+    desired::LogicalNodeSpec,
+    effect::FailureClass,
+    id::LogicalNodeId,
+    observed::{
+        Backoff, ClusterState, Deletion, FailureFacts, MemberFacts, NodeRecord, NodeStage, Remains,
+        StageName,
+    },
+    redact::Redacted,
+    time::Timestamp,
+};
+
+impl ClusterState {
+    pub(super) fn fold_decided(
+        &mut self,
+        slot: &LogicalNodeId,
+        transition: Transition,
+        now: Timestamp,
+    ) -> Verdict {
+        match transition {
+            Transition::Insert(spec) => self.insert(*spec, Backoff::default(), now),
+            Transition::Restart(spec) => self.restart(slot, *spec, now),
+            Transition::Reap => self.reap(slot, now),
+            Transition::BeginDelete(reason) => self.with_any(slot, now, |f| {
+                if f.record.deletion.is_some() {
+                    return Verdict::Illegal;
+                }
+                f.record.deletion = Some(Deletion { reason, since: now });
+                f.record.retry = None;
+                Verdict::Applied
+            }),
+            Transition::Retune(spec) => self.with_any(slot, now, |f| {
+                f.record.policy = spec.policy;
+                Verdict::Applied
+            }),
+            Transition::Hold(hold) => self.with_any(slot, now, |f| {
+                f.tell(NoteKind::Held(hold.code, hold.text.clone()));
+                f.record.hold = Some(hold);
+                Verdict::Applied
+            }),
+            Transition::Settle
+            | Transition::Rest
+            | Transition::Expire
+            | Transition::TimeOut
+            | Transition::MarkDestroyed => self.with_any(slot, now, |f| advance(f, &transition)),
+        }
+    }
+
+    fn insert(&mut self, spec: LogicalNodeSpec, backoff: Backoff, now: Timestamp) -> Verdict {
+        if self.record(&spec.slot).is_some() {
+            return Verdict::Illegal;
+        }
+        let slot = spec.slot.clone();
+        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
+        self.notes.push(Note::new(&slot, NoteKind::Stage { from: None, to: StageName::New }));
+        Verdict::Applied
+    }
+
+    fn restart(&mut self, slot: &LogicalNodeId, spec: LogicalNodeSpec, now: Timestamp) -> Verdict {
+        let Some(record) = self.record(slot) else { return Verdict::Stale };
+        if !matches!(record.stage, NodeStage::Destroyed { .. }) {
+            return Verdict::Illegal;
+        }
+        // Another revision is a fresh start: what failed before says nothing about it.
+        let same = record.revision == spec.revision;
+        let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
+        backoff.not_before = None;
+        let from = Some(record.stage.name());
+        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
+        self.notes.push(Note::new(slot, NoteKind::Stage { from, to: StageName::New }));
+        Verdict::Applied
+    }
+
+    fn reap(&mut self, slot: &LogicalNodeId, now: Timestamp) -> Verdict {
+        if !self.record(slot).is_some_and(|r| matches!(r.stage, NodeStage::Destroyed { .. })) {
+            return Verdict::Illegal;
+        }
+        self.remove(slot);
+        self.reaped(&slot.group, now);
+        self.notes.push(Note::new(slot, NoteKind::Reaped));
+        Verdict::Applied
+    }
+}
+
+fn advance(f: &mut apply::Folding<'_>, transition: &Transition) -> Verdict {
+    let now = f.now;
+    match (transition, f.record.stage.clone()) {
+        (Transition::Settle, NodeStage::BootstrapRunning { lease, endpoint, session, .. }) => {
+            f.enter(NodeStage::SwactorJoined { lease, endpoint, session, joined_at: now });
+        }
+        (Transition::Rest, NodeStage::HandedOff { lease, endpoint, member, .. }) => {
+            f.record.backoff = Backoff::default();
+            f.enter(NodeStage::Dormant { lease, endpoint, member });
+        }
+        (Transition::Expire, _) => {
+            let Some(pending) = f.record.pending.clone() else { return Verdict::Illegal };
+            f.settle(StepEnd::Ambiguous, Redacted::new("no answer in time"));
+            f.record.pending = None;
+            f.record.ambiguity = Some(apply::ambiguity(&pending, now));
+            f.tell(NoteKind::Ambiguous(pending.command));
+        }
+        (Transition::TimeOut, stage) => {
+            let (message, remains) = match stage {
+                NodeStage::LeaseCreated { lease, .. } => {
+                    ("no endpoint became known in time", Remains::Lease { lease })
+                }
+                NodeStage::BootstrapRunning { lease, session, .. } => {
+                    ("it did not join in time", Remains::Session { lease, session })
+                }
+                NodeStage::New
+                | NodeStage::LeaseRequested
+                | NodeStage::EndpointKnown { .. }
+                | NodeStage::SwactorJoined { .. }
+                | NodeStage::HandedOff { .. }
+                | NodeStage::Dormant { .. }
+                | NodeStage::Failed { .. }
+                | NodeStage::Destroyed { .. } => return Verdict::Illegal,
+            };
+            let message = Redacted::new(message);
+            let failure = FailureFacts { at: now, class: FailureClass::TimedOut, message };
+            failure::fail(f, failure, remains);
+        }
+        (Transition::MarkDestroyed, stage) => return mark_destroyed(f, stage),
+        _ => return Verdict::Illegal,
+    }
+    Verdict::Applied
+}
+
+fn mark_destroyed(f: &mut apply::Folding<'_>, stage: NodeStage) -> Verdict {
+    if f.record.deletion.is_none() || f.record.pending.is_some() {
+        return Verdict::Illegal;
+    }
+    let failure = match stage {
+        NodeStage::New => None,
+        NodeStage::Failed { failure, remains: Remains::Nothing } => Some(failure),
+        NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => return Verdict::Illegal,
+    };
+    f.record.deletion = None;
+    f.record.retry = None;
+    f.enter(NodeStage::Destroyed { at: f.now, failure });
+    Verdict::Applied
+}
+
+/// The member that a joined session becomes.
+pub(super) fn member(
+    session: &crate::observed::SessionFacts,
+    joined_at: Timestamp,
+    now: Timestamp,
+) -> MemberFacts {
+    MemberFacts {
+        session: session.id,
+        joined_at,
+        ready_at: now,
+        workload: session.workload.clone(),
+    }
+}

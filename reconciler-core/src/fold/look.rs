@@ -1,0 +1,276 @@
+//! Folding a look by id: the only way by which an unknown outcome or an absence is resolved (D6, D7).
+
+use super::{NoteKind, StepEnd, Verdict, apply, failure, report};
+use crate::{
+    effect::{CommandKind, FailureClass, Look, WorkloadState},
+    limits,
+    observed::{Ambiguity, Endpoint, FailureFacts, LeaseFacts, NodeStage, Remains},
+    redact::Redacted,
+    time::Millis,
+};
+
+/// Folds one look at the record's attempt.
+pub(super) fn fold_look(f: &mut apply::Folding<'_>, look: Look, visibility: Millis) -> Verdict {
+    if f.record.pending.is_some() {
+        // What is on its way will tell by itself.
+        return Verdict::Unchanged;
+    }
+    match (f.record.ambiguity.clone(), look) {
+        (Some(open), Look::Unknown { .. }) => look_again(f, open),
+        (Some(open), Look::Absent) => absent_after_effect(f, open, visibility),
+        (Some(open), Look::Present { lease, endpoint, workload }) => {
+            resolve(f, &open, lease, endpoint, workload);
+            Verdict::Applied
+        }
+        (None, Look::Unknown { .. }) => Verdict::Unchanged,
+        (None, Look::Absent) => absent(f, visibility),
+        (None, Look::Present { endpoint, workload, .. }) => present(f, endpoint, workload),
+    }
+}
+
+fn look_again(f: &mut apply::Folding<'_>, mut open: Ambiguity) -> Verdict {
+    let nth = open.looks;
+    open.looks = nth.saturating_add(1);
+    let wait = failure::delay(&f.record.policy.restart, nth, f.record.attempt);
+    open.look_at = f.now.after(wait);
+    f.record.ambiguity = Some(open);
+    Verdict::Applied
+}
+
+/// The attempt is not there, and an effect's outcome was open.
+fn absent_after_effect(
+    f: &mut apply::Folding<'_>,
+    mut open: Ambiguity,
+    visibility: Millis,
+) -> Verdict {
+    let creates = open.command == CommandKind::CreateLease;
+    let first = *open.first_miss.get_or_insert(f.now);
+    if creates && f.now.since(first) < visibility {
+        // It may exist and not be visible yet (C3): a second look after that long proves it.
+        open.look_at = first.after(visibility);
+        f.record.ambiguity = Some(open);
+        return Verdict::Applied;
+    }
+    let message = match open.command {
+        CommandKind::CreateLease => "the lease was not made",
+        CommandKind::DestroyLease | CommandKind::CancelBootstrap => "",
+        CommandKind::LookupEndpoint
+        | CommandKind::StartBootstrap
+        | CommandKind::BootstrapConvergenceObserved => "the lease is gone",
+    };
+    let cleanup = matches!(open.command, CommandKind::DestroyLease | CommandKind::CancelBootstrap);
+    let end = if cleanup { StepEnd::Verified } else { StepEnd::NoEffect };
+    f.settle(end, Redacted::new(message));
+    f.record.ambiguity = None;
+    let stage = f.record.stage.clone();
+    if cleanup || f.record.deletion.is_some() {
+        f.enter(without_lease(stage));
+    } else {
+        let lost = failure::lost(f.now, message);
+        if creates {
+            // Same attempt, same key: it was never made, so it is made once (C2).
+            f.record.retry = None;
+            failure::charge(f, &FailureFacts { class: FailureClass::TimedOut, ..lost }, false);
+            f.enter(NodeStage::New);
+        } else {
+            failure::fail(f, lost, Remains::Nothing);
+        }
+    }
+    Verdict::Applied
+}
+
+/// The attempt is there, and an effect's outcome was open.
+fn resolve(
+    f: &mut apply::Folding<'_>,
+    open: &Ambiguity,
+    lease: LeaseFacts,
+    endpoint: Option<Endpoint>,
+    workload: WorkloadState,
+) {
+    let stage = f.record.stage.clone();
+    let cannot_say = matches!(workload, WorkloadState::Unknown);
+    let about_workload = matches!(
+        open.command,
+        CommandKind::StartBootstrap
+            | CommandKind::CancelBootstrap
+            | CommandKind::BootstrapConvergenceObserved
+    );
+    if about_workload && cannot_say {
+        let _again = look_again(f, open.clone());
+        return;
+    }
+    let happened = match (open.command, &workload) {
+        (CommandKind::CreateLease, _) => true,
+        (CommandKind::StartBootstrap, seen) => !matches!(seen, WorkloadState::Absent),
+        (CommandKind::CancelBootstrap, seen) => !matches!(seen, WorkloadState::Running { .. }),
+        (
+            CommandKind::LookupEndpoint
+            | CommandKind::DestroyLease
+            | CommandKind::BootstrapConvergenceObserved,
+            _,
+        ) => false,
+    };
+    f.settle(if happened { StepEnd::Verified } else { StepEnd::NoEffect }, Redacted::default());
+    f.record.ambiguity = None;
+    if happened {
+        f.record.retry = None;
+        f.tell(NoteKind::Adopted(open.command));
+    }
+    match (open.command, workload) {
+        (CommandKind::CreateLease, _) => {
+            f.enter(NodeStage::LeaseCreated { lease, endpoint, probe_at: None });
+        }
+        (CommandKind::StartBootstrap, WorkloadState::Running { workload }) => {
+            report::started(f, stage, workload);
+        }
+        (CommandKind::CancelBootstrap, WorkloadState::Absent | WorkloadState::Exited { .. }) => {
+            f.enter(without_workload(stage));
+        }
+        (CommandKind::StartBootstrap, WorkloadState::Absent) if failure::tried_enough(f) => {
+            let message = Redacted::new("the workload could not be started in three tries");
+            let facts = FailureFacts { at: f.now, class: FailureClass::Unavailable, message };
+            failure::fail(f, facts, Remains::Lease { lease });
+        }
+        (_, WorkloadState::Exited { status, tail }) if f.record.deletion.is_none() => {
+            let message = failure::exit_text(&status, &tail);
+            let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
+            failure::fail(f, facts, Remains::Lease { lease });
+        }
+        (
+            CommandKind::LookupEndpoint
+            | CommandKind::StartBootstrap
+            | CommandKind::BootstrapConvergenceObserved
+            | CommandKind::CancelBootstrap
+            | CommandKind::DestroyLease,
+            _,
+        ) => {}
+    }
+}
+
+/// The attempt is not there although nothing was on its way.
+fn absent(f: &mut apply::Folding<'_>, visibility: Millis) -> Verdict {
+    if f.record.stage.lease().is_none() {
+        return Verdict::Unchanged;
+    }
+    let new = matches!(f.record.stage, NodeStage::LeaseCreated { .. });
+    if new && f.now.since(f.record.since) < visibility {
+        return Verdict::Unchanged;
+    }
+    f.record.retry = None;
+    if f.record.deletion.is_some() || matches!(f.record.stage, NodeStage::Failed { .. }) {
+        let stage = f.record.stage.clone();
+        f.enter(without_lease(stage));
+    } else {
+        let lost = failure::lost(f.now, "the provider says that the lease does not exist");
+        failure::fail(f, lost, Remains::Nothing);
+    }
+    Verdict::Applied
+}
+
+/// The attempt is there, and nothing was on its way.
+fn present(
+    f: &mut apply::Folding<'_>,
+    endpoint: Option<Endpoint>,
+    workload: WorkloadState,
+) -> Verdict {
+    let was_missing = f.record.missing_since.take().is_some();
+    if let (NodeStage::LeaseCreated { endpoint: known @ None, .. }, Some(_)) =
+        (&mut f.record.stage, &endpoint)
+    {
+        *known = endpoint;
+        return Verdict::Applied;
+    }
+    let runs = matches!(
+        f.record.stage,
+        NodeStage::BootstrapRunning { .. }
+            | NodeStage::SwactorJoined { .. }
+            | NodeStage::HandedOff { .. }
+            | NodeStage::Dormant { .. }
+    );
+    let message = match workload {
+        WorkloadState::Exited { status, tail } => failure::exit_text(&status, &tail),
+        WorkloadState::Absent => Redacted::new("its lease has no workload"),
+        WorkloadState::Running { .. } | WorkloadState::Unknown => Redacted::default(),
+    };
+    if !runs || f.record.deletion.is_some() || message.as_str().is_empty() {
+        return if was_missing { Verdict::Applied } else { Verdict::Unchanged };
+    }
+    let remains = f
+        .record
+        .stage
+        .lease()
+        .map_or(Remains::Nothing, |lease| Remains::Lease { lease: lease.clone() });
+    let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
+    failure::fail(f, facts, remains);
+    Verdict::Applied
+}
+
+/// A destroy reported success: the lease is forgotten only when its absence was seen (D8, C5).
+pub(super) fn fold_released(f: &mut apply::Folding<'_>, seen: Option<&Look>) {
+    match seen {
+        Some(Look::Absent) => {
+            f.settle(StepEnd::Verified, Redacted::default());
+            f.record.pending = None;
+            f.record.retry = None;
+            let stage = f.record.stage.clone();
+            f.enter(without_lease(stage));
+        }
+        Some(Look::Present { .. }) => {
+            let message =
+                Redacted::new("the provider reported success, and the lease is still there");
+            f.settle(StepEnd::NoEffect, message.clone());
+            f.record.pending = None;
+            f.tell(NoteKind::Failure {
+                command: Some(CommandKind::DestroyLease),
+                message: message.clone(),
+            });
+            failure::retry_later(f, &message);
+        }
+        Some(Look::Unknown { .. }) | None => {
+            let Some(pending) = f.record.pending.take() else { return };
+            let mut open = apply::ambiguity(&pending, f.now);
+            open.look_at = f.now.after(limits::ENDPOINT_PROBE);
+            f.record.ambiguity = Some(open);
+            f.settle(StepEnd::Ambiguous, Redacted::new("the release could not be seen"));
+        }
+    }
+}
+
+/// The stage once the workload is gone and the lease remains.
+pub(super) fn without_workload(stage: NodeStage) -> NodeStage {
+    match stage {
+        NodeStage::BootstrapRunning { lease, endpoint, .. }
+        | NodeStage::SwactorJoined { lease, endpoint, .. }
+        | NodeStage::HandedOff { lease, endpoint, .. }
+        | NodeStage::Dormant { lease, endpoint, .. } => {
+            NodeStage::EndpointKnown { lease, endpoint }
+        }
+        NodeStage::Failed { failure, remains: Remains::Session { lease, .. } } => {
+            NodeStage::Failed { failure, remains: Remains::Lease { lease } }
+        }
+        stage @ (NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. }) => stage,
+    }
+}
+
+/// The stage once nothing is left at the provider.
+pub(super) fn without_lease(stage: NodeStage) -> NodeStage {
+    match stage {
+        NodeStage::Failed { failure, .. } => {
+            NodeStage::Failed { failure, remains: Remains::Nothing }
+        }
+        stage @ NodeStage::Destroyed { .. } => stage,
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. } => NodeStage::New,
+    }
+}

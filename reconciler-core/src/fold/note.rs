@@ -1,0 +1,132 @@
+//! What a fold tells beyond the records: how steps ended, and what a person may want to know.
+
+use alloc::{format, string::String};
+use core::fmt;
+
+use crate::{
+    effect::CommandKind,
+    hold::HoldCode,
+    id::{LogicalNodeId, OperationId, ProviderName, StepId},
+    observed::StageName,
+    redact::Redacted,
+};
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// Its effect was seen.
+    Verified,
+    /// It surely had no effect.
+    NoEffect,
+    /// It may have had one; looks decide.
+    Ambiguous,
+    /// It may have had one, and the driver that knew is gone; looks decide.
+    AmbiguousAfterResume,
+}
+
+/// One step's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// The operation.
+    pub operation: OperationId,
+    /// The step.
+    pub step: StepId,
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// How it ended.
+    pub end: StepEnd,
+    /// What was said, cleaned; empty on success.
+    pub message: Redacted,
+}
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The slot or group that it is about.
+    pub subject: String,
+    /// What happened.
+    pub what: NoteKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// A record appeared or moved.
+    Stage {
+        /// From where, unless it is new.
+        from: Option<StageName>,
+        /// To where.
+        to: StageName,
+    },
+    /// An attempt or an effect failed.
+    Failure {
+        /// Which command, if it was one.
+        command: Option<CommandKind>,
+        /// What was said.
+        message: Redacted,
+    },
+    /// An effect's outcome is unknown.
+    Ambiguous(CommandKind),
+    /// A thing of unknown fate was found and taken over.
+    Adopted(CommandKind),
+    /// A hold began.
+    Held(HoldCode, Redacted),
+    /// A hold ended.
+    Released(HoldCode),
+    /// A resource without a record was seen.
+    Orphan(ProviderName, String),
+    /// A provider cannot be observed.
+    Blind(ProviderName, Redacted),
+    /// A provider asks for a pause.
+    Paused(ProviderName),
+    /// The record was reaped.
+    Reaped,
+}
+
+impl NoteKind {
+    /// A stable word for the kind.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Stage { .. } | Self::Reaped => "stage",
+            Self::Failure { .. } => "failure",
+            Self::Ambiguous(_) | Self::Adopted(_) => "effect",
+            Self::Held(..) | Self::Released(_) => "hold",
+            Self::Orphan(..) => "orphan",
+            Self::Blind(..) | Self::Paused(_) => "provider",
+        }
+    }
+}
+
+impl fmt::Display for NoteKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stage { from: None, to } => write!(f, "begins as {}", to.as_str()),
+            Self::Stage { from: Some(from), to } => {
+                write!(f, "{} -> {}", from.as_str(), to.as_str())
+            }
+            Self::Failure { command: Some(command), message } => {
+                write!(f, "{} failed: {message}", command.as_str())
+            }
+            Self::Failure { command: None, message } => write!(f, "failed: {message}"),
+            Self::Ambiguous(command) => {
+                write!(f, "outcome of {} is unknown; looking", command.as_str())
+            }
+            Self::Adopted(command) => write!(f, "found what {} had made", command.as_str()),
+            Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
+            Self::Released(code) => write!(f, "no longer held ({})", code.as_str()),
+            Self::Orphan(provider, lease) => {
+                write!(f, "{provider} holds {lease}, which no record accounts for; left alone")
+            }
+            Self::Blind(provider, why) => write!(f, "{provider} could not be observed: {why}"),
+            Self::Paused(provider) => write!(f, "{provider} asks for a pause"),
+            Self::Reaped => f.write_str("gone"),
+        }
+    }
+}
+
+impl Note {
+    /// A note about `subject`.
+    pub fn new(subject: impl fmt::Display, what: NoteKind) -> Self {
+        Self { subject: format!("{subject}"), what }
+    }
+}

@@ -1,0 +1,179 @@
+//! Folding an effect's outcome: command × result.
+
+use super::{NoteKind, StepEnd, Verdict, apply, decided::member, failure, look};
+use crate::{
+    effect::{Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass},
+    limits,
+    observed::{ClusterState, FailureFacts, NodeStage, Remains, SessionFacts, SessionStage},
+    redact::Redacted,
+    time::{Millis, Timestamp},
+};
+
+impl ClusterState {
+    pub(super) fn fold_report(&mut self, report: EffectReport, now: Timestamp) -> Verdict {
+        let slot = report.slot.clone();
+        let pause = match &report.result {
+            Err(EffectFailure { class: FailureClass::RateLimited { retry_after }, .. }) => {
+                Some(*retry_after)
+            }
+            Ok(_) | Err(_) => None,
+        };
+        let verdict = self.with(&slot, report.attempt, now, |f| fold_outcome(f, report));
+        if let (Verdict::Applied, Some(length)) = (verdict, pause) {
+            self.pause_provider(&slot, now.after(length));
+        }
+        verdict
+    }
+
+    fn pause_provider(&mut self, slot: &crate::id::LogicalNodeId, until: Timestamp) {
+        let Some(name) = self.record(slot).map(|r| r.spec.provider.clone()) else { return };
+        let provider = self.providers.entry(name.clone()).or_default();
+        provider.paused_until = provider.paused_until.max(Some(until));
+        self.notes.push(super::Note::new("", NoteKind::Paused(name)));
+    }
+}
+
+fn fold_outcome(f: &mut apply::Folding<'_>, report: EffectReport) -> Verdict {
+    if f.record.pending.as_ref().is_none_or(|pending| pending.step != report.step) {
+        return Verdict::Stale;
+    }
+    match report.result {
+        Ok(outcome) => fold_success(f, outcome, report.look.as_ref()),
+        Err(error) if error.certainty == Certainty::Ambiguous => {
+            let Some(pending) = f.record.pending.clone() else { return Verdict::Stale };
+            failure::retry_later(f, &error.message);
+            f.settle(StepEnd::Ambiguous, error.message);
+            f.record.pending = None;
+            f.record.ambiguity = Some(apply::ambiguity(&pending, f.now));
+            f.tell(NoteKind::Ambiguous(pending.command));
+            if let Some(seen) = report.look {
+                // An absence this early proves nothing: the effect may still be under way.
+                if !matches!(seen, crate::effect::Look::Absent) {
+                    let _same_record = look::fold_look(f, seen, Millis::ZERO);
+                }
+            }
+        }
+        Err(error) => fold_definite(f, report.command, &error),
+    }
+    Verdict::Applied
+}
+
+fn fold_success(
+    f: &mut apply::Folding<'_>,
+    outcome: EffectOutcome,
+    seen: Option<&crate::effect::Look>,
+) {
+    let now = f.now;
+    if matches!(outcome, EffectOutcome::Released) {
+        return look::fold_released(f, seen);
+    }
+    f.settle(StepEnd::Verified, Redacted::default());
+    f.record.pending = None;
+    f.record.retry = None;
+    let next = match (outcome, f.record.stage.clone()) {
+        (EffectOutcome::Leased { lease, endpoint }, NodeStage::LeaseRequested) => {
+            NodeStage::LeaseCreated { lease, endpoint, probe_at: None }
+        }
+        (EffectOutcome::Endpoint(Some(endpoint)), NodeStage::LeaseCreated { lease, .. }) => {
+            NodeStage::EndpointKnown { lease, endpoint }
+        }
+        (EffectOutcome::Endpoint(None), NodeStage::LeaseCreated { lease, endpoint, .. }) => {
+            let probe_at = Some(now.after(limits::ENDPOINT_PROBE));
+            NodeStage::LeaseCreated { lease, endpoint, probe_at }
+        }
+        (EffectOutcome::Started { workload }, stage) => return started(f, stage, workload),
+        (
+            EffectOutcome::Closed,
+            NodeStage::SwactorJoined { lease, endpoint, session, joined_at },
+        ) => {
+            let member = member(&session, joined_at, now);
+            let stable_at = now.after(f.record.policy.stable);
+            NodeStage::HandedOff { lease, endpoint, member, stable_at }
+        }
+        (EffectOutcome::Cancelled, stage) => look::without_workload(stage),
+        (_, stage) => stage,
+    };
+    f.enter(next);
+}
+
+/// The workload runs: its session is open and its settle time begins.
+pub(super) fn started(
+    f: &mut apply::Folding<'_>,
+    stage: NodeStage,
+    workload: crate::observed::Handle,
+) {
+    let (lease, endpoint) = match stage {
+        NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
+        | NodeStage::EndpointKnown { lease, endpoint } => (lease, endpoint),
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { endpoint: None, .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => return,
+    };
+    let id = f.record.next_session;
+    f.record.next_session = id.next();
+    let session = SessionFacts {
+        id,
+        stage: SessionStage::WaitingForSwactorJoin,
+        seq: 0,
+        started_at: f.now,
+        workload,
+    };
+    let settle_at = f.now.after(f.record.policy.settle);
+    f.enter(NodeStage::BootstrapRunning { lease, endpoint, session, settle_at });
+}
+
+fn fold_definite(f: &mut apply::Folding<'_>, command: CommandKind, error: &EffectFailure) {
+    f.settle(StepEnd::NoEffect, error.message.clone());
+    f.record.pending = None;
+    let note = NoteKind::Failure { command: Some(command), message: error.message.clone() };
+    if matches!(error.class, FailureClass::RateLimited { .. }) {
+        // The provider's wish, not the node's fault: nothing is charged (C7).
+        if matches!(f.record.stage, NodeStage::LeaseRequested) {
+            f.enter(NodeStage::New);
+        }
+        return;
+    }
+    if error.class == FailureClass::Fenced {
+        f.tell(note);
+        if matches!(f.record.stage, NodeStage::LeaseRequested) {
+            f.enter(NodeStage::New);
+        }
+        return failure::hold(f, crate::hold::HoldCode::NewerFence, &error.message);
+    }
+    let gone = error.class == FailureClass::NotFound;
+    let facts = FailureFacts { at: f.now, class: error.class, message: error.message.clone() };
+    match (command, f.record.stage.clone()) {
+        (CommandKind::CreateLease, _) => failure::fail(f, facts, Remains::Nothing),
+        (CommandKind::LookupEndpoint, _) if gone => failure::fail(f, facts, Remains::Nothing),
+        (CommandKind::StartBootstrap, stage) => {
+            let remains = stage
+                .lease()
+                .map_or(Remains::Nothing, |lease| Remains::Lease { lease: lease.clone() });
+            failure::fail(f, facts, remains);
+        }
+        (
+            CommandKind::BootstrapConvergenceObserved,
+            NodeStage::SwactorJoined { lease, session, .. },
+        ) if gone || error.class == FailureClass::Workload => {
+            failure::fail(f, facts, Remains::Session { lease, session });
+        }
+        (CommandKind::CancelBootstrap, stage) if gone => f.enter(look::without_workload(stage)),
+        (CommandKind::DestroyLease, stage) if gone => f.enter(look::without_lease(stage)),
+        (
+            CommandKind::BootstrapConvergenceObserved,
+            NodeStage::SwactorJoined { lease, session, .. },
+        ) if failure::tried_enough(f) => {
+            failure::fail(f, facts, Remains::Session { lease, session });
+        }
+        _ => {
+            f.tell(note);
+            failure::retry_later(f, &error.message);
+        }
+    }
+}

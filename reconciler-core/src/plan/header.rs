@@ -1,0 +1,184 @@
+//! What a plan is made from, and the hash over all of it: the confirmation token (P3).
+
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+
+use super::{change::Change, step::PlanStep};
+use crate::{
+    canonical::Canon,
+    desired::ClusterShape,
+    id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName, Uuid},
+    observed::{ClusterState, NodeRecord, StageName},
+    reconcile::Reason,
+};
+
+/// The version of the plan's form; part of the hash.
+const PLAN_SCHEMA: u64 = 1;
+
+/// What a plan is made from, beside the observed state.
+#[derive(Clone, Debug)]
+pub struct PlanInput<'a> {
+    /// The shape that is live.
+    pub base: &'a ClusterShape,
+    /// The shape that is wanted.
+    pub target: &'a ClusterShape,
+    /// What the providers can do, in their own words.
+    pub capabilities: &'a BTreeMap<ProviderName, String>,
+    /// The last fence that was durable when the plan was made.
+    pub fence: Fence,
+    /// How many plans were confirmed before.
+    pub serial: PlanSerial,
+    /// How many effects may be on their way at once.
+    pub parallelism: u32,
+}
+
+/// The digests and numbers that bind a plan to what it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanHeader {
+    /// The run.
+    pub run: Uuid,
+    /// The generation that it starts from.
+    pub base: Generation,
+    /// The generation that it leads to.
+    pub target: Generation,
+    /// The last fence that was durable when the plan was made.
+    pub fence: Fence,
+    /// How many plans were confirmed before: a used plan can never come back.
+    pub serial: PlanSerial,
+    /// How many effects may be on their way at once.
+    pub parallelism: u32,
+    /// The digest of the wanted shape.
+    pub spec_digest: PlanHash,
+    /// The digest of what was observed.
+    pub observation_digest: PlanHash,
+    /// The digest of what the providers can do.
+    pub capability_digest: PlanHash,
+}
+
+/// A plan: what would happen, bound to everything that it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LifecyclePlan {
+    /// What it is bound to.
+    pub header: PlanHeader,
+    /// Its steps in a stable topological order.
+    pub steps: Vec<PlanStep>,
+    /// What happens to each slot that does not simply stay.
+    pub changes: Vec<Change>,
+    /// Slots that cannot move, and why.
+    pub blocked: Vec<(crate::id::LogicalNodeId, Reason)>,
+    /// Counts per group before and after.
+    pub counts: BTreeMap<GroupId, (u32, u32)>,
+    /// The hash of all the above.
+    pub hash: PlanHash,
+}
+
+impl PlanHeader {
+    pub(super) fn new(observed: &ClusterState, input: &PlanInput<'_>) -> Self {
+        Self {
+            run: input.target.uuid,
+            base: input.base.generation,
+            target: input.target.generation,
+            fence: input.fence,
+            serial: input.serial,
+            parallelism: input.parallelism,
+            spec_digest: spec_digest(input.target),
+            observation_digest: observation_digest(observed),
+            capability_digest: capability_digest(input.capabilities),
+        }
+    }
+
+    fn canon(&self) -> Canon {
+        Canon::object([
+            ("schema", Canon::num(PLAN_SCHEMA)),
+            ("run", Canon::show(self.run)),
+            ("base", Canon::num(self.base.get())),
+            ("target", Canon::num(self.target.get())),
+            ("fence", Canon::num(self.fence.get())),
+            ("serial", Canon::num(self.serial.get())),
+            ("parallelism", Canon::num(self.parallelism.into())),
+            ("spec", Canon::show(self.spec_digest)),
+            ("observation", Canon::show(self.observation_digest)),
+            ("capability", Canon::show(self.capability_digest)),
+        ])
+    }
+}
+
+impl LifecyclePlan {
+    /// The plan's canonical text; its SHA-256 is the hash.
+    pub fn canonical(header: &PlanHeader, steps: &[PlanStep]) -> String {
+        Canon::object([
+            ("header", header.canon()),
+            ("steps", Canon::list(steps.iter().map(PlanStep::canon))),
+        ])
+        .write()
+    }
+
+    /// True if it changes nothing at all: no step, no record, no shape.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.changes.is_empty()
+    }
+}
+
+fn spec_digest(shape: &ClusterShape) -> PlanHash {
+    let groups = shape.groups().map(|group| {
+        let canon = Canon::object([
+            ("count", Canon::num(group.count.into())),
+            ("revision", Canon::show(group.revision)),
+        ]);
+        (group.group.as_str(), canon)
+    });
+    PlanHash::of(Canon::object(groups).write().as_bytes())
+}
+
+/// The digest of what the providers can do.
+pub fn capability_digest(capabilities: &BTreeMap<ProviderName, String>) -> PlanHash {
+    let canon = Canon::object(capabilities.iter().map(|(k, v)| (k.as_str(), Canon::text(v))));
+    PlanHash::of(canon.write().as_bytes())
+}
+
+/// Slot, attempt, stage, lease, revision, certainty: never sequences, process ids, ages or times.
+fn observation_digest(observed: &ClusterState) -> PlanHash {
+    let mut text = String::new();
+    for record in observed.groups().flat_map(|(_, group)| group.records()) {
+        text.push_str(&observation(record).write());
+        text.push('\n');
+    }
+    for (name, group) in observed.groups() {
+        let holds = group.hold().map(|hold| Canon::text(hold.code.as_str()));
+        let orphans = group.orphans().map(|(_, o)| Canon::text(o.lease.id.as_str()));
+        let canon = Canon::object([
+            ("group", Canon::text(name.as_str())),
+            ("hold", holds.unwrap_or(Canon::Null)),
+            ("orphans", Canon::list(orphans)),
+        ]);
+        text.push_str(&canon.write());
+        text.push('\n');
+    }
+    PlanHash::of(text.as_bytes())
+}
+
+fn observation(record: &NodeRecord) -> Canon {
+    // Ready is ready: that a node becomes stable changes no step, and must not make a plan stale.
+    let stage = match record.stage.name() {
+        StageName::HandedOff => StageName::Dormant,
+        name @ (StageName::New
+        | StageName::LeaseRequested
+        | StageName::LeaseCreated
+        | StageName::EndpointKnown
+        | StageName::BootstrapRunning
+        | StageName::SwactorJoined
+        | StageName::Dormant
+        | StageName::Failed
+        | StageName::Destroyed) => name,
+    };
+    let certain = record.ambiguity.is_none() && record.missing_since.is_none();
+    Canon::object([
+        ("slot", Canon::show(&record.slot)),
+        ("attempt", Canon::show(record.attempt.uuid)),
+        ("stage", Canon::text(stage.as_str())),
+        ("deleting", Canon::Bool(record.deletion.is_some())),
+        ("lease", record.stage.lease().map_or(Canon::Null, |l| Canon::text(l.id.as_str()))),
+        ("revision", Canon::show(record.revision)),
+        ("hold", record.hold.as_ref().map_or(Canon::Null, |h| Canon::text(h.code.as_str()))),
+        ("certain", Canon::Bool(certain)),
+    ])
+}

@@ -1,0 +1,11 @@
+//! The plan of a change: the decider itself, run to its fixpoint on a predicted state (D2).
+
+mod change;
+mod header;
+mod project;
+mod step;
+
+pub use change::{Change, ChangeKind};
+pub use header::{LifecyclePlan, PlanHeader, PlanInput, capability_digest};
+pub use project::{ProjectError, project};
+pub use step::PlanStep;

@@ -1,0 +1,245 @@
+//! The projection: `reconcile` on a predicted state in which every effect succeeds and time jumps to the next
+//! due moment, until nothing is left to do.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use super::{
+    change::{self, Change},
+    header::{LifecyclePlan, PlanHeader, PlanInput},
+    step::{PlanStep, inverse},
+};
+use crate::{
+    effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand, idempotency_key},
+    fold::{Fact, Verdict},
+    id::{AttemptId, Fence, GroupId, LogicalNodeId, OperationId, PlanHash, StepId, Uuid},
+    limits,
+    observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, Pending},
+    reconcile::{Reason, Rung, reconcile_some},
+    time::Timestamp,
+};
+
+/// Why a plan could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProjectError {
+    /// The predicted state never settles.
+    #[error("the plan does not settle within {rounds} rounds; last moved: {slot}")]
+    NeverSettles {
+        /// How many rounds were tried.
+        rounds: u64,
+        /// A slot that still moved.
+        slot: String,
+    },
+}
+
+/// Plans the way from `observed` to the target shape.
+///
+/// # Errors
+/// Fails if the predicted state does not settle, which would be a fault of the decider.
+pub fn project(
+    observed: &ClusterState,
+    input: &PlanInput<'_>,
+    now: Timestamp,
+) -> Result<LifecyclePlan, ProjectError> {
+    let mut projection = Projection::new(observed, input);
+    projection.run(now)?;
+    let header = PlanHeader::new(observed, input);
+    let steps = projection.steps;
+    let hash = PlanHash::of(LifecyclePlan::canonical(&header, &steps).as_bytes());
+    Ok(LifecyclePlan {
+        header,
+        steps,
+        changes: changes(observed, input),
+        blocked: projection.blocked.into_iter().collect(),
+        counts: counts(input),
+        hash,
+    })
+}
+
+fn counts(input: &PlanInput<'_>) -> BTreeMap<GroupId, (u32, u32)> {
+    let mut counts = BTreeMap::new();
+    for group in input.base.groups() {
+        counts.entry(group.group.clone()).or_insert((0, 0)).0 = group.count;
+    }
+    for group in input.target.groups() {
+        counts.entry(group.group.clone()).or_insert((0, 0)).1 = group.count;
+    }
+    counts
+}
+
+fn changes(observed: &ClusterState, input: &PlanInput<'_>) -> Vec<Change> {
+    let known = observed.groups().flat_map(|(_, group)| group.records().map(|r| r.slot.clone()));
+    let mut slots: BTreeSet<LogicalNodeId> = known.collect();
+    for group in input.target.groups() {
+        slots.extend((0..group.count).map(|i| LogicalNodeId::new(group.group.clone(), i)));
+    }
+    slots.iter().filter_map(|slot| change::of_slot(slot, observed, input.target)).collect()
+}
+
+struct Projection<'a> {
+    state: ClusterState,
+    input: &'a PlanInput<'a>,
+    work: BTreeSet<LogicalNodeId>,
+    steps: Vec<PlanStep>,
+    last: BTreeMap<LogicalNodeId, String>,
+    blocked: BTreeMap<LogicalNodeId, Reason>,
+}
+
+impl<'a> Projection<'a> {
+    fn new(observed: &ClusterState, input: &'a PlanInput<'a>) -> Self {
+        let mut state = observed.predicted();
+        for group in input.target.groups() {
+            state.mark_group(&group.group, group.count);
+        }
+        Self {
+            work: state.take_dirty(),
+            state,
+            input,
+            steps: Vec::new(),
+            last: BTreeMap::new(),
+            blocked: BTreeMap::new(),
+        }
+    }
+
+    fn run(&mut self, start: Timestamp) -> Result<(), ProjectError> {
+        let slots = u64::try_from(self.work.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let rounds = slots.saturating_mul(limits::PROJECTION_ROUNDS_PER_SLOT);
+        let mut now = start;
+        self.finish_pending(now);
+        for _ in 0..rounds {
+            if self.round(now) {
+                continue;
+            }
+            // Nothing moved: time jumps to the next moment at which something falls due.
+            let Some(due) = self.state.next_due() else { return Ok(()) };
+            now = now.max(due);
+            self.state.mark_due(now);
+            self.work.extend(self.state.take_dirty());
+        }
+        let slot = self.work.first().map(ToString::to_string).unwrap_or_default();
+        Err(ProjectError::NeverSettles { rounds, slot })
+    }
+
+    /// One pass on the predicted state; true if anything moved.
+    fn round(&mut self, now: Timestamp) -> bool {
+        let mut plan = reconcile_some(&self.state, self.input.target, now, &self.work);
+        self.work = plan.waiting.drain(..).collect();
+        for (slot, reason) in &plan.reasons {
+            if is_blocking(&reason.rung) {
+                self.blocked.insert(slot.clone(), reason.clone());
+            } else {
+                self.blocked.remove(slot);
+            }
+        }
+        let moved = !plan.is_empty();
+        for (slot, transition) in plan.take_transitions() {
+            self.fold(Fact::Decided { slot, transition }, now);
+        }
+        for (slot, command) in plan.per_node {
+            self.succeed(&slot, &command, now);
+        }
+        self.work.extend(self.state.take_dirty());
+        let _untold = (self.state.take_notes(), self.state.take_settled());
+        moved
+    }
+
+    fn fold(&mut self, fact: Fact, now: Timestamp) {
+        let verdict = self.state.fold(fact, now);
+        debug_assert_eq!(verdict, Verdict::Applied);
+    }
+
+    /// Records the step, and folds the outcome that it would have.
+    fn succeed(&mut self, slot: &LogicalNodeId, command: &NodeManagerCommand, now: Timestamp) {
+        let Some(record) = self.state.record(slot).cloned() else { return };
+        let kind = command.kind();
+        // Within one attempt a predicted command succeeds at once, so it never comes twice.
+        let key = format!("{slot}.{}.{}", record.attempt.ordinal, kind.as_str());
+        let step = StepId::new(u64::try_from(self.steps.len()).unwrap_or(u64::MAX));
+        self.steps.push(PlanStep {
+            after: self.last.insert(slot.clone(), key.clone()).into_iter().collect(),
+            key,
+            slot: slot.clone(),
+            attempt: record.attempt,
+            action: kind,
+            timeout: command.timeout(&record.policy),
+            inverse: inverse(kind),
+        });
+        let pending = Pending {
+            operation: OperationId::new(0),
+            step,
+            command: kind,
+            key: idempotency_key(record.attempt.uuid, kind, ""),
+            fence: self.input.fence,
+            deadline: Timestamp::MAX,
+        };
+        let attempt = record.attempt;
+        self.fold(Fact::Dispatched { slot: slot.clone(), attempt, pending }, now);
+        self.report_success(slot, attempt, kind, step, now);
+    }
+
+    fn report_success(
+        &mut self,
+        slot: &LogicalNodeId,
+        attempt: AttemptId,
+        command: CommandKind,
+        step: StepId,
+        now: Timestamp,
+    ) {
+        let report = EffectReport {
+            step,
+            slot: slot.clone(),
+            attempt,
+            command,
+            result: Ok(predicted(command, attempt.uuid, self.input.fence)),
+            look: Some(Look::Absent),
+        };
+        self.fold(Fact::Reported(report), now);
+    }
+
+    /// Effects that are on their way already succeed as well; they are no steps of this plan.
+    fn finish_pending(&mut self, now: Timestamp) {
+        let records = self.state.groups().flat_map(|(_, group)| group.records().cloned());
+        let on_the_way: Vec<_> = records.filter(|record| record.pending.is_some()).collect();
+        for record in on_the_way {
+            if let Some(pending) = &record.pending {
+                let (command, step) = (pending.command, pending.step);
+                self.report_success(&record.slot, record.attempt, command, step, now);
+            }
+        }
+    }
+}
+
+/// What a command brings when it succeeds.
+fn predicted(kind: CommandKind, attempt: Uuid, fence: Fence) -> EffectOutcome {
+    match kind {
+        CommandKind::CreateLease => EffectOutcome::Leased {
+            lease: LeaseFacts {
+                id: LeaseId::new(&format!("predicted-{attempt}")),
+                fence,
+                handle: Handle::default(),
+            },
+            endpoint: None,
+        },
+        CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(Endpoint::default())),
+        CommandKind::StartBootstrap => EffectOutcome::Started { workload: Handle::default() },
+        CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
+        CommandKind::CancelBootstrap => EffectOutcome::Cancelled,
+        CommandKind::DestroyLease => EffectOutcome::Released,
+    }
+}
+
+/// True for rungs that a fault-free future does not leave.
+fn is_blocking(rung: &Rung) -> bool {
+    matches!(
+        rung,
+        Rung::Held(..)
+            | Rung::GroupHeld(_)
+            | Rung::Ambiguous(_)
+            | Rung::EffectPending(_)
+            | Rung::Overshoot { .. }
+    )
+}

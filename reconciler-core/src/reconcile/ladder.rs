@@ -1,0 +1,368 @@
+//! The ladder: the first rung that fits a record decides.
+//!
+//! The order is the law: what is broken is not touched, what is under way is waited for, what is unknown is
+//! looked for, what must go goes before anything new begins.
+
+use alloc::{boxed::Box, collections::BTreeMap, format};
+
+use super::reason::{Reason, Rung};
+use crate::{
+    desired::{ClusterShape, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
+    effect::{CommandKind, NodeManagerCommand, NodeRequest},
+    fold::{Transition, forbids_everything},
+    hold::{Hold, HoldCode},
+    id::{LogicalNodeId, ProviderName, Uuid},
+    observed::{DeleteReason, NodeRecord, NodeStage, ProviderState, Remains},
+    redact::Redacted,
+    time::Timestamp,
+};
+
+/// What a slot does in this pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing: it is as it should be.
+    Steady,
+    /// It waits.
+    Wait(Reason),
+    /// A command goes out.
+    Command(NodeManagerCommand),
+    /// Its record changes.
+    Move(Transition),
+}
+
+/// What a group's slots share.
+pub(super) struct GroupContext<'a> {
+    pub(super) shape: &'a ClusterShape,
+    pub(super) desired: Option<&'a RunNodeGroupSpec>,
+    pub(super) hold: Option<&'a Hold>,
+    pub(super) providers: &'a BTreeMap<ProviderName, ProviderState>,
+    pub(super) owning: u32,
+    pub(super) orphans: u32,
+    /// How many more leases may come to be in this pass.
+    pub(super) room: u32,
+}
+
+impl<'a> GroupContext<'a> {
+    fn wanted(&self, index: u32) -> Option<&'a RunNodeGroupSpec> {
+        self.desired.filter(|group| index < group.count)
+    }
+}
+
+/// The next command of one node by itself, without its group's or provider's circumstances.
+///
+/// At most one command comes back: convergence happens across passes, not within one.
+pub fn reconcile_node(
+    record: &NodeRecord,
+    desired: &LogicalNodeSpec,
+    run: Uuid,
+    now: Timestamp,
+) -> Option<NodeManagerCommand> {
+    let differs = record.revision != desired.revision;
+    let failed = matches!(record.stage, NodeStage::Failed { .. });
+    if record.deletion.is_none() && (differs || failed) {
+        return None;
+    }
+    match unresolved(record, now).unwrap_or_else(|| by_stage(record, run, now)) {
+        Decision::Command(command) => Some(command),
+        Decision::Steady | Decision::Wait(_) | Decision::Move(_) => None,
+    }
+}
+
+/// Decides one slot.
+pub(super) fn decide(
+    slot: LogicalNodeId,
+    record: Option<&NodeRecord>,
+    group: &mut GroupContext<'_>,
+    now: Timestamp,
+) -> Decision {
+    let wanted = group.wanted(slot.index);
+    let Some(record) = record else {
+        let Some(wanted) = wanted else { return Decision::Steady };
+        let spec = group.shape.stamp(wanted, slot, crate::id::AttemptOrdinal::new(1));
+        return Decision::Move(Transition::Insert(Box::new(spec)));
+    };
+    // The common case first: a settled node of the wanted revision costs four comparisons.
+    if let (NodeStage::Dormant { .. }, Some(wanted)) = (&record.stage, wanted)
+        && is_settled(record, wanted)
+    {
+        return Decision::Steady;
+    }
+    forbidden(record)
+        .or_else(|| destroyed(record, wanted, group, now))
+        .or_else(|| group_held(wanted, group))
+        .or_else(|| begins_delete(record, wanted, group))
+        .or_else(|| unresolved(record, now))
+        .or_else(|| held_back(record, group, now))
+        .unwrap_or_else(|| within_room(by_stage(record, group.shape.uuid, now), group))
+}
+
+fn is_settled(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
+    record.deletion.is_none()
+        && record.pending.is_none()
+        && record.ambiguity.is_none()
+        && record.hold.is_none()
+        && record.revision == wanted.revision
+        && (alloc::sync::Arc::ptr_eq(&record.policy, &wanted.policy)
+            || record.policy == wanted.policy)
+}
+
+fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
+    Decision::Wait(Reason { rung, until })
+}
+
+fn held(hold: &Hold) -> Decision {
+    wait(Rung::Held(hold.code, hold.text.clone()), None)
+}
+
+/// A record that is not to be trusted is not touched at all (D13, D11).
+fn forbidden(record: &NodeRecord) -> Option<Decision> {
+    if let Some(hold) = record.hold.as_ref().filter(|hold| forbids_everything(hold.code)) {
+        return Some(held(hold));
+    }
+    let lost_request = matches!(record.stage, NodeStage::LeaseRequested)
+        && record.pending.is_none()
+        && record.ambiguity.is_none();
+    let two_fates = record.pending.is_some() && record.ambiguity.is_some();
+    let dead_and_busy = matches!(record.stage, NodeStage::Destroyed { .. })
+        && (record.pending.is_some() || record.deletion.is_some());
+    if !(lost_request || two_fates || dead_and_busy) {
+        return None;
+    }
+    let text = format!("the record in stage {} contradicts itself", record.stage.name().as_str());
+    let hold =
+        Hold { code: HoldCode::Unrecognised, text: Redacted::new(&text), since: record.since };
+    Some(Decision::Move(Transition::Hold(hold)))
+}
+
+/// Nothing is left of the attempt: its record goes, waits, or begins anew (R24, R33, R43).
+fn destroyed(
+    record: &NodeRecord,
+    wanted: Option<&RunNodeGroupSpec>,
+    group: &GroupContext<'_>,
+    now: Timestamp,
+) -> Option<Decision> {
+    let NodeStage::Destroyed { .. } = record.stage else { return None };
+    let Some(wanted) = wanted else { return Some(Decision::Move(Transition::Reap)) };
+    if let Some(hold) = group.hold {
+        return Some(wait(Rung::GroupHeld(hold.code), None));
+    }
+    if record.revision == wanted.revision {
+        if let Some(hold) = &record.hold {
+            return Some(held(hold));
+        }
+        if let Some(until) = record.backoff.not_before.filter(|at| *at > now) {
+            return Some(backing_off(record, until));
+        }
+    }
+    let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal.next());
+    Some(Decision::Move(Transition::Restart(Box::new(spec))))
+}
+
+fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
+    let attempts = record.policy.restart.attempts;
+    wait(Rung::Backoff { failures: record.backoff.failures, attempts }, Some(until))
+}
+
+/// A held group takes no step for a wanted slot; one that is to go altogether goes (D3).
+fn group_held(wanted: Option<&RunNodeGroupSpec>, group: &GroupContext<'_>) -> Option<Decision> {
+    let hold = group.hold?;
+    let going = group.desired.is_none_or(|desired| desired.count == 0);
+    (!going || wanted.is_some()).then(|| wait(Rung::GroupHeld(hold.code), None))
+}
+
+/// What is unwanted, of another revision or failed is to go; an open outcome does not delay that mark.
+fn begins_delete(
+    record: &NodeRecord,
+    wanted: Option<&RunNodeGroupSpec>,
+    group: &GroupContext<'_>,
+) -> Option<Decision> {
+    if record.deletion.is_some() {
+        return None;
+    }
+    let Some(wanted) = wanted else {
+        return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Undesired)));
+    };
+    if matches!(record.stage, NodeStage::Failed { .. }) {
+        return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Failed)));
+    }
+    if record.revision != wanted.revision {
+        return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced)));
+    }
+    if record.policy != wanted.policy {
+        let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
+        return Some(Decision::Move(Transition::Retune(Box::new(spec))));
+    }
+    None
+}
+
+/// An effect on its way is waited for, an unknown outcome is looked for; both before anything else.
+fn unresolved(record: &NodeRecord, now: Timestamp) -> Option<Decision> {
+    if let Some(pending) = &record.pending {
+        if now >= pending.deadline {
+            return Some(Decision::Move(Transition::Expire));
+        }
+        return Some(wait(Rung::EffectPending(pending.command), Some(pending.deadline)));
+    }
+    let open = record.ambiguity.as_ref()?;
+    Some(wait(Rung::Ambiguous(open.command), Some(open.look_at)))
+}
+
+/// What may hold a step back although the record is ready for it.
+fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> Option<Decision> {
+    if let Some(retry) = record.retry.as_ref().filter(|retry| retry.at > now) {
+        let rung = Rung::Retry { tries: retry.tries, message: retry.message.clone() };
+        return Some(wait(rung, Some(retry.at)));
+    }
+    let paused = group.providers.get(&record.spec.provider).and_then(|p| p.paused_until);
+    if let Some(until) = paused.filter(|until| *until > now) {
+        return Some(wait(Rung::ProviderPaused, Some(until)));
+    }
+    if record.deletion.is_some() {
+        // Cleanup waits for neither hold nor backoff.
+        return None;
+    }
+    if let Some(hold) = &record.hold {
+        return Some(held(hold));
+    }
+    let new = matches!(record.stage, NodeStage::New);
+    let until = record.backoff.not_before.filter(|at| new && *at > now)?;
+    Some(backing_off(record, until))
+}
+
+/// The step that the stage asks for.
+fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
+    if record.deletion.is_some() {
+        return cleanup(record);
+    }
+    let timeouts = &record.policy.timeouts;
+    match &record.stage {
+        NodeStage::New => Decision::Command(NodeManagerCommand::CreateLease(request(record, run))),
+        NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
+        | NodeStage::EndpointKnown { lease, endpoint } => {
+            Decision::Command(NodeManagerCommand::StartBootstrap {
+                request: request(record, run),
+                lease: lease.clone(),
+                endpoint: endpoint.clone(),
+                session: record.next_session,
+                timeout: timeouts.bootstrap,
+            })
+        }
+        NodeStage::LeaseCreated { lease, endpoint: None, probe_at } => {
+            let deadline = record.since.after(timeouts.endpoint);
+            if now >= deadline {
+                return Decision::Move(Transition::TimeOut);
+            }
+            match probe_at.filter(|at| *at > now) {
+                Some(at) => wait(Rung::AwaitEndpoint, Some(at.min(deadline))),
+                None => Decision::Command(NodeManagerCommand::LookupEndpoint(lease.clone())),
+            }
+        }
+        NodeStage::BootstrapRunning { settle_at, .. } => {
+            let joined = match record.spec.join {
+                JoinMode::None => now >= *settle_at,
+            };
+            if joined {
+                return Decision::Move(Transition::Settle);
+            }
+            if now >= record.since.after(timeouts.bootstrap) {
+                return Decision::Move(Transition::TimeOut);
+            }
+            wait(Rung::Settling, Some(*settle_at))
+        }
+        NodeStage::SwactorJoined { lease, session, .. } => {
+            Decision::Command(NodeManagerCommand::BootstrapConvergenceObserved {
+                lease: lease.clone(),
+                session: session.id,
+                workload: session.workload.clone(),
+            })
+        }
+        NodeStage::HandedOff { stable_at, .. } if now >= *stable_at => {
+            Decision::Move(Transition::Rest)
+        }
+        NodeStage::HandedOff { stable_at, .. } => wait(Rung::Stabilising, Some(*stable_at)),
+        NodeStage::Dormant { .. }
+        | NodeStage::LeaseRequested
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => Decision::Steady,
+    }
+}
+
+/// One step of a deletion: the workload, then the lease, then the mark (R44).
+fn cleanup(record: &NodeRecord) -> Decision {
+    let cancel =
+        |lease: &crate::observed::LeaseFacts, session, workload: &crate::observed::Handle| {
+            Decision::Command(NodeManagerCommand::CancelBootstrap {
+                lease: lease.clone(),
+                session,
+                workload: workload.clone(),
+                grace: record.policy.stop_grace,
+            })
+        };
+    match &record.stage {
+        NodeStage::BootstrapRunning { lease, session, .. }
+        | NodeStage::SwactorJoined { lease, session, .. }
+        | NodeStage::Failed { remains: Remains::Session { lease, session }, .. } => {
+            cancel(lease, session.id, &session.workload)
+        }
+        NodeStage::HandedOff { lease, member, .. } | NodeStage::Dormant { lease, member, .. } => {
+            cancel(lease, member.session, &member.workload)
+        }
+        NodeStage::LeaseCreated { lease, .. }
+        | NodeStage::EndpointKnown { lease, .. }
+        | NodeStage::Failed { remains: Remains::Lease { lease }, .. } => {
+            Decision::Command(NodeManagerCommand::DestroyLease(lease.clone()))
+        }
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::Failed { remains: Remains::Nothing, .. }
+        | NodeStage::Destroyed { .. } => Decision::Move(Transition::MarkDestroyed),
+    }
+}
+
+/// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).
+fn within_room(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
+    let Decision::Command(command) = &decision else { return decision };
+    if command.kind() != CommandKind::CreateLease {
+        return decision;
+    }
+    let Some(left) = group.room.checked_sub(1) else {
+        let count = group.desired.map_or(0, |desired| desired.count);
+        let rung = Rung::Overshoot { owning: group.owning, orphans: group.orphans, count };
+        return wait(rung, None);
+    };
+    group.room = left;
+    decision
+}
+
+fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
+    NodeRequest {
+        run,
+        slot: record.slot.clone(),
+        attempt: record.attempt,
+        revision: record.revision,
+        spec: record.spec.clone(),
+    }
+}
+
+/// The rung that a decision stands on.
+pub(super) fn reason(decision: &Decision) -> Option<Reason> {
+    let rung = match decision {
+        Decision::Steady => return None,
+        Decision::Wait(reason) => return Some(reason.clone()),
+        Decision::Command(command) => Rung::Step(command.kind()),
+        Decision::Move(transition) => match transition {
+            Transition::Insert(_) => Rung::Insert,
+            Transition::BeginDelete(reason) => Rung::BeginDelete(*reason),
+            Transition::MarkDestroyed => Rung::MarkDestroyed,
+            Transition::Restart(_) => Rung::Restart,
+            Transition::Settle => Rung::Settle,
+            Transition::Rest => Rung::Rest,
+            Transition::Expire => Rung::Expire,
+            Transition::TimeOut => Rung::TimeOut,
+            Transition::Retune(_) => Rung::Retune,
+            Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
+            Transition::Reap => Rung::Reap,
+        },
+    };
+    Some(Reason { rung, until: None })
+}

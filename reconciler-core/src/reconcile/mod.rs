@@ -1,0 +1,15 @@
+//! Deciding: observed and desired state go in, at most one step per slot comes out.
+//!
+//! Pure and level-triggered: the same state, shape and time give the same plan, whatever woke the pass (R1 to
+//! R7). [`reconcile`] looks at every slot; [`reconcile_some`] asks the same question of the slots that may have
+//! an answer, and a property holds the two together.
+
+mod converged;
+mod ladder;
+mod pass;
+mod reason;
+
+pub use converged::{Standing, standing};
+pub use ladder::{Decision, reconcile_node};
+pub use pass::{ReconcilePlan, reconcile, reconcile_some};
+pub use reason::{Reason, Rung};

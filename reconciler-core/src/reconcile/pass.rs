@@ -1,0 +1,199 @@
+//! One pass over the slots: topology diff, ladder, and the plan that comes of it.
+
+use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
+
+use super::{
+    ladder::{self, Decision, GroupContext},
+    reason::{Reason, Rung},
+};
+use crate::{
+    desired::{ClusterShape, LogicalNodeSpec, RunNodeGroupSpec},
+    effect::NodeManagerCommand,
+    fold::Transition,
+    id::{GroupId, LogicalNodeId},
+    observed::{ClusterState, DeleteReason, GroupState, NodeRecord},
+    time::Timestamp,
+};
+
+/// What a pass decided. In one pass a slot gets a command or a transition, never both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "a plan does nothing until it is journaled and carried out"]
+pub struct ReconcilePlan {
+    /// Wanted slots without a record: each gets one.
+    pub to_start: Vec<LogicalNodeSpec>,
+    /// Known slots that are no longer wanted: each begins to go.
+    pub to_destroy: Vec<LogicalNodeId>,
+    /// The next command of each slot that has one.
+    pub per_node: Vec<(LogicalNodeId, NodeManagerCommand)>,
+    /// Other changes of records.
+    pub transitions: Vec<(LogicalNodeId, Transition)>,
+    /// Slots whose unknown outcome is due for a look.
+    pub looks: Vec<LogicalNodeId>,
+    /// When the next of the decided slots falls due by itself.
+    pub requeue_at: Option<Timestamp>,
+    /// Why, for every slot that is not steady.
+    pub reasons: Vec<(LogicalNodeId, Reason)>,
+    /// Slots that wait for something outside their own record; they are to be asked again in every pass.
+    pub waiting: Vec<LogicalNodeId>,
+}
+
+impl ReconcilePlan {
+    /// True if nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.to_start.is_empty()
+            && self.to_destroy.is_empty()
+            && self.per_node.is_empty()
+            && self.transitions.is_empty()
+    }
+
+    /// Every change of a record that was decided, in the order of the lists.
+    pub fn take_transitions(
+        &mut self,
+    ) -> impl Iterator<Item = (LogicalNodeId, Transition)> + use<> {
+        let starts = core::mem::take(&mut self.to_start).into_iter();
+        let starts = starts.map(|s| (s.slot.clone(), Transition::Insert(Box::new(s))));
+        let going = core::mem::take(&mut self.to_destroy).into_iter();
+        let going = going.map(|slot| (slot, Transition::BeginDelete(DeleteReason::Undesired)));
+        starts.chain(going).chain(core::mem::take(&mut self.transitions))
+    }
+
+    /// Keeps at most `free` commands, in the order of the slots; the others wait for a place (R98).
+    pub fn admit(&mut self, free: usize) {
+        if self.per_node.len() <= free {
+            return;
+        }
+        for (slot, _) in self.per_node.split_off(free) {
+            let at = self.reasons.binary_search_by(|(s, _)| s.cmp(&slot));
+            if let Some((_, reason)) = at.ok().and_then(|at| self.reasons.get_mut(at)) {
+                reason.rung = Rung::Parallelism;
+            }
+            self.waiting.push(slot);
+        }
+    }
+
+    fn add(&mut self, slot: LogicalNodeId, decision: Decision, now: Timestamp) {
+        let Some(reason) = ladder::reason(&decision) else { return };
+        if let Some(until) = reason.until.filter(|until| *until > now) {
+            self.requeue_at = Some(self.requeue_at.map_or(until, |at| at.min(until)));
+        }
+        match decision {
+            Decision::Steady => {}
+            Decision::Wait(Reason { rung, until }) => {
+                if matches!(rung, Rung::Ambiguous(_)) && until.is_some_and(|at| at <= now) {
+                    self.looks.push(slot.clone());
+                }
+                if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
+                    self.waiting.push(slot.clone());
+                }
+            }
+            Decision::Command(command) => self.per_node.push((slot.clone(), command)),
+            Decision::Move(Transition::Insert(spec)) => self.to_start.push(*spec),
+            Decision::Move(Transition::BeginDelete(DeleteReason::Undesired)) => {
+                self.to_destroy.push(slot.clone());
+            }
+            Decision::Move(transition) => self.transitions.push((slot.clone(), transition)),
+        }
+        self.reasons.push((slot, reason));
+    }
+}
+
+/// Decides every slot that is wanted or known.
+pub fn reconcile(observed: &ClusterState, desired: &ClusterShape, now: Timestamp) -> ReconcilePlan {
+    let mut plan = ReconcilePlan::default();
+    let mut wanted = desired.groups().peekable();
+    let mut known = observed.groups().peekable();
+    loop {
+        let next = match (wanted.peek(), known.peek()) {
+            (Some(w), Some((k, _))) => Some((&w.group).min(k)),
+            (Some(w), None) => Some(&w.group),
+            (None, Some((k, _))) => Some(*k),
+            (None, None) => None,
+        };
+        let Some(group) = next.cloned() else { return plan };
+        let spec = wanted.next_if(|w| w.group == group);
+        let state = known.next_if(|(k, _)| **k == group).map(|(_, state)| state);
+        whole_group(&mut plan, &group, spec, state, &mut context(observed, desired, &group), now);
+    }
+}
+
+/// Decides the slots of `slots` alone; equal to [`reconcile`] where the others have nothing to decide.
+pub fn reconcile_some(
+    observed: &ClusterState,
+    desired: &ClusterShape,
+    now: Timestamp,
+    slots: &BTreeSet<LogicalNodeId>,
+) -> ReconcilePlan {
+    let mut plan = ReconcilePlan::default();
+    let mut present: Option<(&GroupId, GroupContext<'_>)> = None;
+    for slot in slots {
+        let mut group = match present.take() {
+            Some((group, context)) if *group == slot.group => context,
+            Some(_) | None => context(observed, desired, &slot.group),
+        };
+        let record = observed.record(slot).map(Arc::as_ref);
+        let decision = ladder::decide(slot.clone(), record, &mut group, now);
+        plan.add(slot.clone(), decision, now);
+        present = Some((&slot.group, group));
+    }
+    plan
+}
+
+fn context<'a>(
+    observed: &'a ClusterState,
+    desired: &'a ClusterShape,
+    group: &GroupId,
+) -> GroupContext<'a> {
+    let state = observed.group(group);
+    let spec = desired.group(group).map(Arc::as_ref);
+    let owning = state.map_or(0, |g| g.owning());
+    let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
+    let count = spec.map_or(0, |g| g.count);
+    GroupContext {
+        shape: desired,
+        desired: spec,
+        hold: state.and_then(|g| g.hold()),
+        providers: observed.providers(),
+        owning,
+        orphans,
+        room: count.saturating_sub(owning).saturating_sub(orphans),
+    }
+}
+
+fn whole_group(
+    plan: &mut ReconcilePlan,
+    group: &GroupId,
+    spec: Option<&Arc<RunNodeGroupSpec>>,
+    state: Option<&Arc<GroupState>>,
+    context: &mut GroupContext<'_>,
+    now: Timestamp,
+) {
+    let mut decide = |index: u32, record: Option<&NodeRecord>| {
+        let slot = record
+            .map_or_else(|| LogicalNodeId::new(group.clone(), index), |record| record.slot.clone());
+        let decision = ladder::decide(slot.clone(), record, context, now);
+        plan.add(slot, decision, now);
+    };
+    let mut wanted = 0..spec.map_or(0, |spec| spec.count);
+    for record in state.into_iter().flat_map(|state| state.records()) {
+        while let Some(index) = wanted.next_if_below(record.slot.index) {
+            decide(index, None);
+        }
+        if wanted.start == record.slot.index {
+            wanted.next();
+        }
+        decide(record.slot.index, Some(record));
+    }
+    for index in wanted {
+        decide(index, None);
+    }
+}
+
+trait NextBelow {
+    fn next_if_below(&mut self, bound: u32) -> Option<u32>;
+}
+
+impl NextBelow for core::ops::Range<u32> {
+    fn next_if_below(&mut self, bound: u32) -> Option<u32> {
+        if self.start < bound { self.next() } else { None }
+    }
+}

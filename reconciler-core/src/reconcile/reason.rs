@@ -1,0 +1,147 @@
+//! Why a slot is where it is: made of the same values that decided (P7).
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    effect::CommandKind, hold::HoldCode, observed::DeleteReason, redact::Redacted, time::Timestamp,
+};
+
+/// The rung of the ladder that held, with the facts that it read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rung {
+    /// It is as it should be.
+    Steady,
+    /// A command goes out.
+    Step(CommandKind),
+    /// A record is made.
+    Insert,
+    /// The attempt is to go.
+    BeginDelete(DeleteReason),
+    /// Nothing of the attempt is left.
+    MarkDestroyed,
+    /// A fresh attempt begins.
+    Restart,
+    /// It ran for the settle time.
+    Settle,
+    /// It was ready for the stable interval.
+    Rest,
+    /// An effect ran out of time.
+    Expire,
+    /// A stage ran out of time.
+    TimeOut,
+    /// It is treated differently from now on.
+    Retune,
+    /// The record goes.
+    Reap,
+    /// An effect is on its way.
+    EffectPending(CommandKind),
+    /// An effect's outcome is unknown; it is being looked for.
+    Ambiguous(CommandKind),
+    /// The whole group is held.
+    GroupHeld(HoldCode),
+    /// The slot is held.
+    Held(HoldCode, Redacted),
+    /// It failed, and waits before the next attempt.
+    Backoff {
+        /// Consecutive failures.
+        failures: u32,
+        /// How many are allowed.
+        attempts: u32,
+    },
+    /// An effect failed, and is tried again later.
+    Retry {
+        /// How often it failed.
+        tries: u32,
+        /// What was said.
+        message: Redacted,
+    },
+    /// The provider asked for a pause.
+    ProviderPaused,
+    /// As many effects are on their way as are allowed.
+    Parallelism,
+    /// More would exist than are wanted.
+    Overshoot {
+        /// How many a provider may hold by record.
+        owning: u32,
+        /// How many it holds without a record.
+        orphans: u32,
+        /// How many are wanted.
+        count: u32,
+    },
+    /// Its endpoint is not known yet.
+    AwaitEndpoint,
+    /// Its workload runs, and has not run long enough to count as joined.
+    Settling,
+    /// It is ready, and has not been for long enough to count as stable.
+    Stabilising,
+}
+
+/// A rung, and when its answer changes by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Which rung.
+    pub rung: Rung,
+    /// Until when it waits, if it waits for a time.
+    pub until: Option<Timestamp>,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rung.fmt(f)
+    }
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steady => f.write_str("steady"),
+            Self::Step(command) => write!(f, "takes the step {}", command.as_str()),
+            Self::Insert => f.write_str("wanted and not there: gets a record"),
+            Self::BeginDelete(reason) => write!(f, "is to go: {}", reason.as_str()),
+            Self::MarkDestroyed => f.write_str("nothing of it is left"),
+            Self::Restart => f.write_str("begins a fresh attempt"),
+            Self::Settle => f.write_str("ran for its settle time: joined"),
+            Self::Rest => f.write_str("was ready for its stable interval"),
+            Self::Expire => f.write_str("no answer came in time"),
+            Self::TimeOut => f.write_str("ran out of time in this stage"),
+            Self::Retune => f.write_str("takes over a changed policy"),
+            Self::Reap => f.write_str("no longer wanted and gone: its record goes"),
+            Self::EffectPending(command) => write!(f, "waits for {}", command.as_str()),
+            Self::Ambiguous(command) => {
+                write!(
+                    f,
+                    "the outcome of {} is unknown: looking before anything else",
+                    command.as_str()
+                )
+            }
+            Self::GroupHeld(code) => write!(f, "its group is held: {}", code.as_str()),
+            Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
+            Self::Backoff { failures, attempts } => {
+                write!(f, "backs off after failure {failures} of {attempts}")
+            }
+            Self::Retry { tries, message } => write!(f, "tries again after {tries}: {message}"),
+            Self::ProviderPaused => f.write_str("its provider asked for a pause"),
+            Self::Parallelism => f.write_str("waits for a free place among the effects in flight"),
+            Self::Overshoot { owning, orphans, count } => write!(
+                f,
+                "would be one too many: {owning} with a record and {orphans} without one exist, {count} are wanted"
+            ),
+            Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
+            Self::Settling => f.write_str("its workload runs; waits for the settle time"),
+            Self::Stabilising => f.write_str("ready; waits for the stable interval"),
+        }
+    }
+}
+
+impl DeleteReason {
+    /// The reason in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Undesired => "no longer wanted",
+            Self::Replaced => "another revision is wanted",
+            Self::Failed => "it failed",
+        }
+    }
+}
