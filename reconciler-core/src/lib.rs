@@ -7,7 +7,6 @@
 //! Not here: the journal (`checkpoint`), the providers (`executor`), the loop (`driver`).
 #![no_std]
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
-#![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "a test that overflows fails"))]
 
 extern crate alloc;
 #[cfg(test)]
