@@ -4,4 +4,5 @@
 //! within their deadlines; [`provider`] has one module per provider; [`conformance`] is the battery that each
 //! must pass. Nothing here decides what should happen: that is `reconciler-core`.
 
+pub mod dispatch;
 pub mod seam;

@@ -7,5 +7,5 @@ mod session;
 
 pub use context::EffectContext;
 pub use factory::{BuildError, OptionProblem, ProviderFactory, ProviderOptions, ProviderPlace};
-pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Work};
+pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Rate, Work};
 pub use session::{SessionObservation, SessionSink, StartRequest};

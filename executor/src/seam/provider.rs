@@ -27,6 +27,15 @@ pub enum Fencing {
     Advisory,
 }
 
+/// How often a provider may be called (C7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Calls per second over time.
+    pub per_second: u32,
+    /// Calls at once after a quiet time.
+    pub burst: u32,
+}
+
 /// What a provider can do; bound into plan hashes through [`Capabilities::digest_text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -40,6 +49,8 @@ pub struct Capabilities {
     pub visibility: Duration,
     /// How often it is listed without any other reason.
     pub listing_period: Duration,
+    /// How often it may be called; `None` where nothing limits it. Changes no plan, so no part of the digest.
+    pub rate: Option<Rate>,
     /// True if it can run images; others refuse a spec that names one.
     pub images: bool,
     /// True if it honours requests for processors, memory, disk or graphics processors.

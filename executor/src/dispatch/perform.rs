@@ -1,0 +1,215 @@
+//! One effect from its permit to its report: fence, call, normalised outcome, look (D7, D8, D11).
+
+use std::{sync::Arc, time::Duration};
+
+use reconciler_core::{
+    effect::{
+        Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, EffectResult,
+        FailureClass, Intent, Look, NodeManagerCommand,
+    },
+    observed::LeaseFacts,
+    redact::Redacted,
+};
+
+use super::{
+    deadline::{Finish, TIMEOUT_MAX, within},
+    ground::Ground,
+    report::Report,
+    run::Shared,
+};
+use crate::seam::{EffectContext, Provider, SessionSink, StartRequest};
+
+/// How long one look may take; what cannot be seen in that time is unknown.
+pub(super) const LOOK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Performs `intent` and says what became of it.
+pub(super) async fn perform(
+    shared: &Arc<Shared>,
+    ground: &Arc<Ground>,
+    intent: Intent,
+) -> EffectReport {
+    let lease = lease_of(&intent.command).cloned();
+    let report = EffectReport {
+        step: intent.step,
+        slot: intent.slot.clone(),
+        attempt: intent.attempt,
+        command: intent.command.kind(),
+        result: Ok(EffectOutcome::Closed),
+        look: None,
+    };
+    let result = match fenced(shared, &intent).await {
+        Some(refusal) => return EffectReport { result: Err(refusal), ..report },
+        None => normalised(report.command, effect(shared, ground, intent).await),
+    };
+    if let Err(EffectFailure { class: FailureClass::RateLimited { retry_after }, .. }) = &result {
+        ground.bucket.pause(Duration::from_millis(retry_after.get()));
+    }
+    let look = if report.command == CommandKind::DestroyLease || wants_look(&result) {
+        ground.bucket.charge();
+        Some(look(shared, ground, &report, lease).await)
+    } else {
+        None
+    };
+    EffectReport { result, look, ..report }
+}
+
+/// Looks at one attempt; whatever goes wrong, nothing is claimed.
+async fn look(
+    shared: &Shared,
+    ground: &Ground,
+    report: &EffectReport,
+    lease: Option<LeaseFacts>,
+) -> Look {
+    let (run, slot, attempt) = (shared.run, report.slot.clone(), report.attempt);
+    let provider = Arc::clone(&ground.provider);
+    let work = async move { provider.inspect(run, &slot, attempt, lease.as_ref()).await };
+    seen(within(LOOK_TIMEOUT, work).await)
+}
+
+/// What a look that ended so has shown.
+pub(super) fn seen(finish: Finish<Look>) -> Look {
+    let why = match finish {
+        Finish::Done(look) => return look,
+        Finish::Late(work) => {
+            // A look changes nothing, so nothing is lost with it.
+            work.abort();
+            Redacted::new("the look took too long")
+        }
+        Finish::Crashed(words) => Redacted::new(&format!("the look crashed: {words}")),
+        Finish::Stopped => Redacted::new("the controller is stopping"),
+    };
+    Look::Unknown { why }
+}
+
+/// Why the fence forbids `intent`, read anew right before its effect (D11).
+async fn fenced(shared: &Arc<Shared>, intent: &Intent) -> Option<EffectFailure> {
+    let reader = Arc::clone(&shared.fence);
+    let expected = intent.fence;
+    match within(LOOK_TIMEOUT, async move { reader() }).await {
+        Finish::Done(now) if now == expected => None,
+        Finish::Done(now) => Some(definite(
+            FailureClass::Fenced,
+            &format!("the fence is {now}, the step was written under {expected}"),
+        )),
+        Finish::Crashed(_) | Finish::Late(_) | Finish::Stopped => {
+            Some(definite(FailureClass::Unavailable, "the fence cannot be read"))
+        }
+    }
+}
+
+async fn effect(shared: &Arc<Shared>, ground: &Arc<Ground>, intent: Intent) -> EffectResult {
+    let timeout = Duration::from_millis(intent.timeout.get()).min(TIMEOUT_MAX);
+    let sink = session_sink(shared, &intent);
+    let ctx = EffectContext {
+        run: shared.run,
+        slot: intent.slot,
+        attempt: intent.attempt,
+        operation: intent.operation,
+        step: intent.step,
+        key: intent.key,
+        fence: intent.fence,
+        deadline: (tokio::time::Instant::now() + timeout).into_std(),
+    };
+    let provider = Arc::clone(&ground.provider);
+    let work = async move { call(provider.as_ref(), &ctx, intent.command, sink).await };
+    match within(timeout, work).await {
+        Finish::Done(result) => result,
+        // The work goes on: cutting it off half way helps nobody. Its result is dropped with the handle.
+        Finish::Late(_dropped) => Err(ambiguous(
+            FailureClass::TimedOut,
+            &format!("no answer within {} ms", timeout.as_millis()),
+        )),
+        Finish::Crashed(words) => {
+            Err(definite(FailureClass::Crashed, &format!("the provider crashed: {words}")))
+        }
+        Finish::Stopped => Err(ambiguous(FailureClass::Unavailable, "the controller is stopping")),
+    }
+}
+
+async fn call(
+    provider: &dyn Provider,
+    ctx: &EffectContext,
+    command: NodeManagerCommand,
+    sink: SessionSink,
+) -> EffectResult {
+    match command {
+        NodeManagerCommand::CreateLease(request) => {
+            let leased = provider.create_lease(ctx, &request).await?;
+            Ok(EffectOutcome::Leased { lease: leased.lease, endpoint: leased.endpoint })
+        }
+        NodeManagerCommand::LookupEndpoint(lease) => {
+            Ok(EffectOutcome::Endpoint(provider.lookup_endpoint(ctx, &lease).await?))
+        }
+        NodeManagerCommand::StartBootstrap { request, lease, endpoint, session, timeout } => {
+            let timeout = Duration::from_millis(timeout.get());
+            let start = StartRequest { request, lease, endpoint, session, timeout };
+            let workload = provider.start_bootstrap(ctx, &start, sink).await?;
+            Ok(EffectOutcome::Started { workload })
+        }
+        NodeManagerCommand::BootstrapConvergenceObserved { lease, workload, session: _ } => {
+            provider.complete_bootstrap(ctx, &lease, &workload).await?;
+            Ok(EffectOutcome::Closed)
+        }
+        NodeManagerCommand::CancelBootstrap { lease, workload, grace, session: _ } => {
+            let grace = Duration::from_millis(grace.get());
+            provider.cancel_bootstrap(ctx, &lease, &workload, grace).await?;
+            Ok(EffectOutcome::Cancelled)
+        }
+        NodeManagerCommand::DestroyLease(lease) => {
+            provider.destroy_lease(ctx, &lease).await?;
+            Ok(EffectOutcome::Released)
+        }
+    }
+}
+
+/// Ending what is not there succeeds (D8, R69).
+fn normalised(command: CommandKind, result: EffectResult) -> EffectResult {
+    let Err(EffectFailure { class: FailureClass::NotFound, .. }) = result else { return result };
+    match command {
+        CommandKind::DestroyLease => Ok(EffectOutcome::Released),
+        CommandKind::CancelBootstrap => Ok(EffectOutcome::Cancelled),
+        CommandKind::BootstrapConvergenceObserved => Ok(EffectOutcome::Closed),
+        CommandKind::CreateLease | CommandKind::LookupEndpoint | CommandKind::StartBootstrap => {
+            result
+        }
+    }
+}
+
+/// After doubt, and after a crash that may have left something behind.
+fn wants_look(result: &EffectResult) -> bool {
+    result.as_ref().is_err_and(|failure| {
+        failure.certainty == Certainty::Ambiguous || failure.class == FailureClass::Crashed
+    })
+}
+
+fn lease_of(command: &NodeManagerCommand) -> Option<&LeaseFacts> {
+    match command {
+        NodeManagerCommand::CreateLease(_) => None,
+        NodeManagerCommand::LookupEndpoint(lease)
+        | NodeManagerCommand::StartBootstrap { lease, .. }
+        | NodeManagerCommand::BootstrapConvergenceObserved { lease, .. }
+        | NodeManagerCommand::CancelBootstrap { lease, .. }
+        | NodeManagerCommand::DestroyLease(lease) => Some(lease),
+    }
+}
+
+fn session_sink(shared: &Arc<Shared>, intent: &Intent) -> SessionSink {
+    let NodeManagerCommand::StartBootstrap { session, .. } = &intent.command else {
+        return Arc::new(|_| {});
+    };
+    let (report, slot) = (Arc::clone(&shared.report), intent.slot.clone());
+    let (attempt, session) = (intent.attempt, *session);
+    Arc::new(move |observation| {
+        report(Report::Session { slot: slot.clone(), attempt, session, observation });
+    })
+}
+
+/// A failure that surely had no effect.
+pub(super) fn definite(class: FailureClass, message: &str) -> EffectFailure {
+    EffectFailure { certainty: Certainty::Definite, class, message: Redacted::new(message) }
+}
+
+/// A failure that may have had its effect.
+pub(super) fn ambiguous(class: FailureClass, message: &str) -> EffectFailure {
+    EffectFailure { certainty: Certainty::Ambiguous, class, message: Redacted::new(message) }
+}
