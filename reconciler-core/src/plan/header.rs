@@ -1,12 +1,16 @@
 //! What a plan is made from, and the hash over all of it: the confirmation token (P3).
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
 
-use super::{change::Change, step::PlanStep};
+use super::{change::Change, project::Scope, step::PlanStep};
 use crate::{
     canonical::Canon,
     desired::ClusterShape,
-    id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName, Uuid},
+    id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
     observed::{ClusterState, NodeRecord, StageName},
     reconcile::Reason,
 };
@@ -64,7 +68,7 @@ pub struct LifecyclePlan {
     /// What happens to each slot that does not simply stay.
     pub changes: Vec<Change>,
     /// Slots that cannot move, and why.
-    pub blocked: Vec<(crate::id::LogicalNodeId, Reason)>,
+    pub blocked: Vec<(LogicalNodeId, Reason)>,
     /// Counts per group before and after.
     pub counts: BTreeMap<GroupId, (u32, u32)>,
     /// The hash of all the above.
@@ -72,7 +76,7 @@ pub struct LifecyclePlan {
 }
 
 impl PlanHeader {
-    pub(super) fn new(observed: &ClusterState, input: &PlanInput<'_>) -> Self {
+    pub(super) fn new(observed: &ClusterState, input: &PlanInput<'_>, scope: Scope<'_>) -> Self {
         Self {
             run: input.target.uuid,
             base: input.base.generation,
@@ -81,7 +85,10 @@ impl PlanHeader {
             serial: input.serial,
             parallelism: input.parallelism,
             spec_digest: spec_digest(input.target),
-            observation_digest: observation_digest(observed),
+            observation_digest: match scope {
+                Scope::All => observation_digest(observed),
+                Scope::Slots(slots) => digest_of_slots(observed, slots),
+            },
             capability_digest: capability_digest(input.capabilities),
         }
     }
@@ -154,6 +161,11 @@ fn observation_digest(observed: &ClusterState) -> PlanHash {
         text.push('\n');
     }
     PlanHash::of(text.as_bytes())
+}
+
+fn digest_of_slots(observed: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> PlanHash {
+    let records = slots.iter().filter_map(|slot| observed.record(slot));
+    PlanHash::of(Canon::list(records.map(|r| observation(r))).write().as_bytes())
 }
 
 fn observation(record: &NodeRecord) -> Canon {

@@ -7,5 +7,5 @@ mod step;
 
 pub use change::{Change, ChangeKind};
 pub use header::{LifecyclePlan, PlanHeader, PlanInput, capability_digest};
-pub use project::{ProjectError, project};
+pub use project::{ProjectError, Scope, project};
 pub use step::PlanStep;

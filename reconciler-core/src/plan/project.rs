@@ -36,6 +36,15 @@ pub enum ProjectError {
     },
 }
 
+/// Which slots a plan is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// Every slot that is wanted or known.
+    All,
+    /// These alone, as for a repair: their number is what the plan costs.
+    Slots(&'a BTreeSet<LogicalNodeId>),
+}
+
 /// Plans the way from `observed` to the target shape.
 ///
 /// # Errors
@@ -43,17 +52,18 @@ pub enum ProjectError {
 pub fn project(
     observed: &ClusterState,
     input: &PlanInput<'_>,
+    scope: Scope<'_>,
     now: Timestamp,
 ) -> Result<LifecyclePlan, ProjectError> {
-    let mut projection = Projection::new(observed, input);
+    let mut projection = Projection::new(observed, input, scope);
     projection.run(now)?;
-    let header = PlanHeader::new(observed, input);
+    let header = PlanHeader::new(observed, input, scope);
     let steps = projection.steps;
     let hash = PlanHash::of(LifecyclePlan::canonical(&header, &steps).as_bytes());
     Ok(LifecyclePlan {
         header,
         steps,
-        changes: changes(observed, input),
+        changes: changes(observed, input, scope),
         blocked: projection.blocked.into_iter().collect(),
         counts: counts(input),
         hash,
@@ -71,13 +81,27 @@ fn counts(input: &PlanInput<'_>) -> BTreeMap<GroupId, (u32, u32)> {
     counts
 }
 
-fn changes(observed: &ClusterState, input: &PlanInput<'_>) -> Vec<Change> {
+fn changes(observed: &ClusterState, input: &PlanInput<'_>, scope: Scope<'_>) -> Vec<Change> {
+    slots(observed, input, scope)
+        .iter()
+        .filter_map(|slot| change::of_slot(slot, observed, input.target))
+        .collect()
+}
+
+fn slots(
+    observed: &ClusterState,
+    input: &PlanInput<'_>,
+    scope: Scope<'_>,
+) -> BTreeSet<LogicalNodeId> {
+    if let Scope::Slots(slots) = scope {
+        return slots.clone();
+    }
     let known = observed.groups().flat_map(|(_, group)| group.records().map(|r| r.slot.clone()));
     let mut slots: BTreeSet<LogicalNodeId> = known.collect();
     for group in input.target.groups() {
         slots.extend((0..group.count).map(|i| LogicalNodeId::new(group.group.clone(), i)));
     }
-    slots.iter().filter_map(|slot| change::of_slot(slot, observed, input.target)).collect()
+    slots
 }
 
 struct Projection<'a> {
@@ -90,13 +114,13 @@ struct Projection<'a> {
 }
 
 impl<'a> Projection<'a> {
-    fn new(observed: &ClusterState, input: &'a PlanInput<'a>) -> Self {
-        let mut state = observed.predicted();
-        for group in input.target.groups() {
-            state.mark_group(&group.group, group.count);
-        }
+    fn new(observed: &ClusterState, input: &'a PlanInput<'a>, scope: Scope<'_>) -> Self {
+        let state = match scope {
+            Scope::All => observed.predicted(),
+            Scope::Slots(_) => observed.snapshot(),
+        };
         Self {
-            work: state.take_dirty(),
+            work: slots(observed, input, scope),
             state,
             input,
             steps: Vec::new(),
@@ -202,7 +226,7 @@ impl<'a> Projection<'a> {
 
     /// Effects that are on their way already succeed as well; they are no steps of this plan.
     fn finish_pending(&mut self, now: Timestamp) {
-        let records = self.state.groups().flat_map(|(_, group)| group.records().cloned());
+        let records = self.work.iter().filter_map(|slot| self.state.record(slot).cloned());
         let on_the_way: Vec<_> = records.filter(|record| record.pending.is_some()).collect();
         for record in on_the_way {
             if let Some(pending) = &record.pending {

@@ -1,6 +1,9 @@
 //! Whether the run is as it should be, from counts that the folds keep: costs the number of groups.
 
-use crate::{desired::ClusterShape, observed::ClusterState};
+use crate::{
+    desired::{ClusterShape, RunNodeGroupSpec},
+    observed::{ClusterState, GroupState},
+};
 
 /// How the run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,28 +20,33 @@ pub struct Standing {
     pub converged: bool,
 }
 
+/// True if a group has exactly the wanted nodes, all ready at the wanted revision, and nothing open (R51).
+pub fn group_converged(seen: Option<&GroupState>, wanted: Option<&RunNodeGroupSpec>) -> bool {
+    let count = wanted.map_or(0, |spec| spec.count);
+    let Some(seen) = seen else { return count == 0 };
+    let at_revision = wanted.is_none_or(|spec| seen.at_revision(spec.revision) == count);
+    seen.ready() == count
+        && seen.len() == count as usize
+        && at_revision
+        && seen.busy() == 0
+        && seen.hold().is_none()
+        && seen.orphans().next().is_none()
+}
+
 /// Compares the counts of what is with what should be.
 pub fn standing(observed: &ClusterState, desired: &ClusterShape) -> Standing {
     let mut standing = Standing { converged: true, ..Standing::default() };
     for spec in desired.groups() {
         standing.want = standing.want.saturating_add(spec.count);
-        let as_wanted = observed.group(&spec.group).is_none_or(|group| {
-            group.ready() == spec.count
-                && group.len() == spec.count as usize
-                && group.at_revision(spec.revision) == spec.count
-                && group.busy() == 0
-        });
-        let missing = observed.group(&spec.group).is_none() && spec.count > 0;
-        standing.converged &= as_wanted && !missing;
+        let seen = observed.group(&spec.group).map(AsRef::as_ref);
+        standing.converged &= group_converged(seen, Some(spec));
     }
     for (name, group) in observed.groups() {
         standing.ready = standing.ready.saturating_add(group.ready());
         standing.failing = standing.failing.saturating_add(group.failing());
         let held = group.held().saturating_add(u32::from(group.hold().is_some()));
         standing.held = standing.held.saturating_add(held);
-        let unwanted = desired.group(name).is_none() && !group.is_empty();
-        let doubtful = group.hold().is_some() || group.orphans().next().is_some();
-        standing.converged &= !unwanted && !doubtful;
+        standing.converged &= desired.group(name).is_some() || group_converged(Some(group), None);
     }
     standing
 }

@@ -9,7 +9,7 @@ mod ladder;
 mod pass;
 mod reason;
 
-pub use converged::{Standing, standing};
+pub use converged::{Standing, group_converged, standing};
 pub use ladder::{Decision, reconcile_node};
 pub use pass::{ReconcilePlan, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};
