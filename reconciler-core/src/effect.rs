@@ -334,6 +334,8 @@ pub struct OwnedLease {
     pub lease: LeaseFacts,
     /// Where it is reached, if the listing says so.
     pub endpoint: Option<Endpoint>,
+    /// What runs on it, where the listing says so; `Unknown` elsewhere.
+    pub workload: WorkloadState,
 }
 
 /// One listing of everything that a provider holds for this run.

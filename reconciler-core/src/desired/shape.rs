@@ -87,6 +87,11 @@ impl ClusterShape {
         Ok(Self { run, uuid, generation, groups: map })
     }
 
+    /// The shape of a run that nobody gave one yet: generation 0, without groups.
+    pub const fn empty(run: RunName, uuid: Uuid) -> Self {
+        Self { run, uuid, generation: Generation::new(0), groups: BTreeMap::new() }
+    }
+
     /// The groups in order of their names.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = &Arc<RunNodeGroupSpec>> {
         self.groups.values()

@@ -100,7 +100,10 @@ impl ClusterState {
     fn seen(&mut self, record: &NodeRecord, lease: OwnedLease, round: &Round, now: Timestamp) {
         let newer = lease.fence > round.fence;
         let adopts = record.ambiguity.is_some() && record.stage.lease().is_none();
-        if !newer && !adopts && record.missing_since.is_none() {
+        let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
+        // A listing is a look at the past: what moved since it was asked for is newer.
+        let ended = ended && record.since < round.asked_at;
+        if !newer && !adopts && !ended && record.missing_since.is_none() {
             return;
         }
         let _applied = self.with_any(&lease.slot.clone(), now, |f| {
@@ -110,7 +113,7 @@ impl ClusterState {
                 failure::hold(f, HoldCode::NewerFence, &Redacted::new(&text));
                 return Verdict::Applied;
             }
-            let workload = WorkloadState::Unknown;
+            let workload = if ended { lease.workload } else { WorkloadState::Unknown };
             let look = Look::Present { lease: lease.lease, endpoint: lease.endpoint, workload };
             super::look::fold_look(f, look, Millis::ZERO)
         });
