@@ -1,3 +1,32 @@
 //! The driver: the stateful loop around the pure decider, and what it shows to the faces.
+//!
+//! `run` owns every wait; `pass` is synchronous and owns every write of observed state; between them stand the
+//! journal's barrier and the dispatcher. The faces talk to a [`Handle`] and read [`view`]s.
+//!
+//! Not here: decisions (`reconciler-core`), storage (`checkpoint`), providers (`executor`).
 
+pub mod api;
+pub mod config;
+mod handle;
+mod history;
+mod inbox;
+mod journaling;
+mod offline;
+mod operations;
+mod pass;
+mod planning;
+mod publish;
+mod release;
+mod resume;
+mod run;
+mod start;
+mod state;
 pub mod view;
+mod view_build;
+
+pub use handle::{Handle, Source};
+pub use inbox::StopReason;
+pub use offline::{Offline, OfflineError};
+pub use publish::Published;
+pub use run::{DriveError, Ended};
+pub use start::{Driver, Followed, Options, StartError, start};

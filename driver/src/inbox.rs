@@ -1,0 +1,66 @@
+//! Everything that can wake the driver, as one closed list.
+
+use executor::dispatch::Report;
+use reconciler_core::id::{Generation, PlanHash};
+use tokio::sync::oneshot;
+
+use crate::{
+    handle::Source,
+    view::{Edit, PlanView, Refusal, ReleaseView},
+};
+
+/// Why a driver is asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// An interrupt from a terminal (exit code 130).
+    Interrupted,
+    /// A termination request (exit code 143).
+    Terminated,
+    /// Its work is done.
+    Done,
+}
+
+/// Something that wakes the driver.
+#[derive(Debug)]
+pub(crate) enum Wake {
+    /// The dispatcher observed something.
+    Report(Report),
+    /// The journal has answered a commit.
+    Committed,
+    /// The desired-state file may have changed.
+    FileChanged,
+    /// A face asks for something.
+    Ask(Ask),
+    /// The driver is to stop.
+    Stop(StopReason),
+}
+
+/// Where an answer goes.
+pub(crate) type Answer<T> = oneshot::Sender<Result<T, Refusal>>;
+
+/// What a face can ask for.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    /// What an edit would do.
+    Plan(Edit, Answer<PlanView>),
+    /// Do what was shown.
+    Apply {
+        /// The edit.
+        edit: Edit,
+        /// The hash of the plan that was shown.
+        hash: PlanHash,
+        /// Who asks.
+        source: Source,
+        /// The generation that it leads to.
+        answer: Answer<Generation>,
+    },
+    /// End the holds of a slot or group, after a fresh look.
+    Release {
+        /// The slot or group.
+        subject: String,
+        /// The hash that the hold printed; nothing happens without it.
+        confirm: Option<PlanHash>,
+        /// What was found, and whether it was done.
+        answer: Answer<ReleaseView>,
+    },
+}

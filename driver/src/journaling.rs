@@ -1,0 +1,95 @@
+//! What a pass changed, as rows of the commit that makes it durable.
+
+use std::collections::BTreeSet;
+
+use checkpoint::{
+    event::{EventWrite, Subject},
+    record::{GroupWrite, RecordWrite},
+    step::StepWrite,
+    store::Commit,
+};
+use reconciler_core::{
+    checkpoint::StepMark,
+    fold::{Note, NoteKind, Settlement, StepEnd},
+    id::{GroupId, LogicalNodeId},
+    redact::Redacted,
+    time::Timestamp,
+};
+
+use crate::{pass::Tally, state::State, view::EventView};
+
+impl State {
+    /// Collects everything that changed into `commit`, and closes what is done.
+    pub(crate) fn journal_changes(
+        &mut self,
+        changed: &BTreeSet<LogicalNodeId>,
+        now: Timestamp,
+        commit: &mut Commit,
+        tally: &mut Tally,
+    ) {
+        commit.records.extend(changed.iter().map(|slot| match self.cluster.record(slot) {
+            Some(record) => RecordWrite::Put(record.clone()),
+            None => RecordWrite::Remove(slot.clone()),
+        }));
+        for group in self.cluster.take_dirty_groups() {
+            let hold = self.cluster.group(&group).and_then(|g| g.hold().cloned());
+            commit.groups.push(GroupWrite { group, hold });
+        }
+        let settled = self.cluster.take_settled();
+        commit.steps.extend(settled.into_iter().map(|s| step_write(s, now)));
+        let notes = self.cluster.take_notes();
+        tally.failures +=
+            notes.iter().filter(|note| matches!(note.what, NoteKind::Failure { .. })).count();
+        for note in &notes {
+            self.tell(subject(note), note.what.word(), &note.what.to_string(), now, commit);
+        }
+        let groups: BTreeSet<GroupId> = changed.iter().map(|slot| slot.group.clone()).collect();
+        self.close_operations(&groups, &mut commit.operations);
+    }
+
+    /// Writes one event, and keeps it for the lists.
+    pub(crate) fn tell(
+        &mut self,
+        subject: Subject,
+        kind: &'static str,
+        text: &str,
+        now: Timestamp,
+        commit: &mut Commit,
+    ) {
+        let text = Redacted::new(text);
+        let pass = self.counters.pass.next();
+        tracing::info!(%subject, kind, "{text}");
+        self.history.push_event(EventView {
+            seq: 0,
+            at: now,
+            pass,
+            subject: subject.to_string(),
+            kind: kind.to_owned(),
+            text: text.to_string(),
+            count: 1,
+        });
+        commit.events.push(EventWrite { subject, kind: kind.into(), text, at: now, pass });
+    }
+}
+
+fn step_write(settlement: Settlement, now: Timestamp) -> StepWrite {
+    let (mark, finished_at) = match settlement.end {
+        StepEnd::Verified => (StepMark::Verified, Some(now)),
+        StepEnd::NoEffect => (StepMark::CancelledNoEffect, Some(now)),
+        StepEnd::Ambiguous => (StepMark::AmbiguousEffect, None),
+        StepEnd::AmbiguousAfterResume => (StepMark::AmbiguousAfterResume, None),
+    };
+    StepWrite { step: settlement.step, mark, result: settlement.message, finished_at }
+}
+
+/// What a note is about, in the journal's terms.
+fn subject(note: &Note) -> Subject {
+    match (&note.what, note.subject.parse::<LogicalNodeId>(), note.subject.parse::<GroupId>()) {
+        (NoteKind::Blind(provider, _) | NoteKind::Paused(provider), ..) => {
+            Subject::Provider(provider.clone())
+        }
+        (_, Ok(slot), _) => Subject::Slot(slot),
+        (_, Err(_), Ok(group)) => Subject::Group(group),
+        (_, Err(_), Err(_)) => Subject::Run,
+    }
+}

@@ -1,0 +1,238 @@
+//! One pass: fold what came in, decide, cover, and hand everything to the journal as one commit.
+//!
+//! Synchronous and exclusive: nothing here waits, and the loop never runs two at once (R10, R11).
+
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
+
+use checkpoint::{event::PassRow, store::Commit};
+use reconciler_core::{
+    effect::{Intent, NodeManagerCommand, idempotency_key},
+    fold::Fact,
+    id::{GroupId, LogicalNodeId},
+    observed::{ClusterState, Pending},
+    plan::{PlanInput, Scope, project},
+    reconcile::reconcile_some,
+    redact::Redacted,
+    time::{Millis, Timestamp},
+};
+
+use crate::{
+    history::letter,
+    planning,
+    state::{Mode, State},
+    view::PassView,
+};
+
+/// What a pass starts from.
+pub(crate) struct PassInput {
+    /// What came in since the last one.
+    pub(crate) facts: Vec<Fact>,
+    /// What woke the driver, in one word; for people only, no decision reads it.
+    pub(crate) trigger: &'static str,
+    /// Effects on their way.
+    pub(crate) in_flight: usize,
+    /// The time of the whole pass.
+    pub(crate) now: Timestamp,
+}
+
+/// What a pass did, in numbers.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) facts: usize,
+    pub(crate) transitions: usize,
+    pub(crate) effects: usize,
+    pub(crate) failures: usize,
+}
+
+/// How much later than its timeout an effect's outcome counts as unknown here: the dispatcher, which enforces the
+/// timeout, is to speak first.
+const QUEUE_SLACK: Millis = Millis::from_secs(5);
+
+/// What a pass leaves to be done.
+#[derive(Default)]
+pub(crate) struct PassOutput {
+    /// What is to be journaled; nothing if nothing changed.
+    pub(crate) commit: Option<Commit>,
+    /// Slots to look at by id.
+    pub(crate) looks: Vec<LogicalNodeId>,
+    /// Slots whose record changed.
+    pub(crate) changed: BTreeSet<LogicalNodeId>,
+    /// True if the next pass has something to decide already.
+    pub(crate) again: bool,
+}
+
+impl State {
+    /// Runs one pass.
+    pub(crate) fn pass(&mut self, input: PassInput) -> PassOutput {
+        let begun = Instant::now();
+        let now = input.now;
+        let before = self.cluster.snapshot();
+        let mut tally = Tally { facts: input.facts.len(), ..Tally::default() };
+        for fact in input.facts {
+            self.fold(fact, now);
+        }
+        self.cluster.mark_due(now);
+        let mut changed = self.cluster.take_dirty();
+        self.work.extend(changed.iter().cloned());
+        let mut commit = Commit { at: now, ..Commit::default() };
+        let looks = match self.mode {
+            Mode::Waiting => Vec::new(),
+            Mode::Driving => self.decide(input.in_flight, now, &mut commit, &mut tally),
+        };
+        let decided = self.cluster.take_dirty();
+        let again = !decided.is_empty();
+        changed.extend(decided.iter().cloned());
+        self.work.extend(decided);
+        changed.retain(|slot| !same_record(&before, &self.cluster, slot));
+        self.journal_changes(&changed, now, &mut commit, &mut tally);
+        if !changed.is_empty() || tally.effects > 0 {
+            let moved = changed.iter().map(|slot| (slot.clone(), letter_of(&before, slot)));
+            let view = self.note_pass(&tally, input.trigger, begun, now);
+                self.history.push_pass(view.clone(), moved.collect());
+            commit.pass = Some(pass_row(&view));
+        }
+        let commit = (!commit.is_empty()).then_some(commit);
+        PassOutput { commit, looks, changed, again }
+    }
+
+    /// Decides the slots at hand, folds what was decided, and collects the intents.
+    fn decide(
+        &mut self,
+        in_flight: usize,
+        now: Timestamp,
+        commit: &mut Commit,
+        tally: &mut Tally,
+    ) -> Vec<LogicalNodeId> {
+        if self.work.is_empty() {
+            return Vec::new();
+        }
+        let mut plan = reconcile_some(&self.cluster, &self.shape, now, &self.work);
+        let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
+        plan.admit(most.saturating_sub(in_flight));
+        self.work = plan.waiting.drain(..).collect();
+        let looks = std::mem::take(&mut plan.looks);
+        for (slot, transition) in plan.take_transitions() {
+            tally.transitions += usize::from(self.fold(Fact::Decided { slot, transition }, now));
+        }
+        self.cover(&plan.per_node, now, commit);
+        for (slot, command) in plan.per_node {
+            if let Some(intent) = self.intend(&slot, command, now) {
+                commit.intents.push(intent);
+            }
+        }
+        tally.effects = commit.intents.len();
+        looks
+    }
+
+    /// Makes sure that every command's group has an open operation; those without get a confirmed repair.
+    fn cover(
+        &mut self,
+        commands: &[(LogicalNodeId, NodeManagerCommand)],
+        now: Timestamp,
+        commit: &mut Commit,
+    ) {
+        let open = |slot: &LogicalNodeId| self.operations.of(&slot.group).is_some();
+        let bare: BTreeSet<LogicalNodeId> =
+            commands.iter().filter(|(slot, _)| !open(slot)).map(|(slot, _)| slot.clone()).collect();
+        if bare.is_empty() {
+            return;
+        }
+        let capabilities = planning::capability_texts(&self.capabilities);
+        let input = PlanInput {
+            base: &self.shape,
+            target: &self.shape,
+            capabilities: &capabilities,
+            fence: self.fence,
+            serial: self.counters.serial,
+            parallelism: self.parallelism,
+        };
+        let hash = match project(&self.cluster, &input, Scope::Slots(&bare), now) {
+            Ok(plan) => plan.hash,
+            Err(error) => {
+                // A plan that does not settle is a fault of the decider; its steps stay uncovered and unsent.
+                tracing::error!(%error, "a repair could not be planned");
+                return;
+            }
+        };
+        let groups: BTreeSet<GroupId> = bare.into_iter().map(|slot| slot.group).collect();
+        for group in groups {
+            let goals = self.goals(&group);
+            self.open_operation(&group, hash, goals, &mut commit.operations);
+        }
+    }
+
+    /// Turns a command into the intent of a step, and marks its record as waiting for it.
+    fn intend(
+        &mut self,
+        slot: &LogicalNodeId,
+        command: NodeManagerCommand,
+        now: Timestamp,
+    ) -> Option<Intent> {
+        let operation = self.operations.of(&slot.group)?;
+        let record = self.cluster.record(slot)?;
+        let kind = command.kind();
+        let (attempt, provider) = (record.attempt, record.spec.provider.clone());
+        let timeout = command.timeout(&record.policy);
+        let key = idempotency_key(attempt.uuid, kind, "");
+        let step = self.counters.step;
+        let fence = self.fence;
+        // Between the durable intent and its effect lie the sync and the queue: the deadline leaves them room.
+        let deadline = now.after(timeout).after(QUEUE_SLACK);
+        let pending = Pending { operation, step, command: kind, key, fence, deadline };
+        if !self.fold(Fact::Dispatched { slot: slot.clone(), attempt, pending }, now) {
+            return None;
+        }
+        self.counters.step = step.next();
+        let slot = slot.clone();
+        Some(Intent { operation, step, fence, slot, attempt, provider, command, key, timeout })
+    }
+
+    fn note_pass(
+        &mut self,
+        tally: &Tally,
+        trigger: &'static str,
+        begun: Instant,
+        now: Timestamp,
+    ) -> PassView {
+        self.counters.pass = self.counters.pass.next();
+        PassView {
+            pass: self.counters.pass,
+            at: now,
+            trigger: trigger.to_owned(),
+            facts: small(tally.facts),
+            transitions: small(tally.transitions),
+            effects: small(tally.effects),
+            failures: small(tally.failures),
+            micros: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+fn same_record(before: &ClusterState, after: &ClusterState, slot: &LogicalNodeId) -> bool {
+    match (before.record(slot), after.record(slot)) {
+        (Some(before), Some(after)) => Arc::ptr_eq(before, after) || before == after,
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn letter_of(cluster: &ClusterState, slot: &LogicalNodeId) -> char {
+    letter(cluster.record(slot).map(AsRef::as_ref))
+}
+
+fn small(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn pass_row(view: &PassView) -> PassRow {
+    PassRow {
+        pass: view.pass,
+        at: view.at,
+        trigger: Redacted::new(&view.trigger),
+        facts: view.facts,
+        transitions: view.transitions,
+        effects: view.effects,
+        failures: view.failures,
+        micros: view.micros,
+    }
+}

@@ -1,0 +1,275 @@
+//! Edits become plans, plans become confirmed shapes: the one way by which desired state changes.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use checkpoint::{
+    event::Subject,
+    record::{ShapeRow, UsedPlan},
+    store::Commit,
+};
+use executor::seam::Capabilities;
+use reconciler_core::{
+    desired::ClusterShape,
+    id::{Generation, GroupId, PlanHash, ProviderName},
+    plan::{Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, Scope, project},
+    redact::Redacted,
+    time::Timestamp,
+};
+
+use crate::{
+    handle::Source,
+    state::{Mode, State},
+    view::{ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView, VIEW_SCHEMA},
+};
+
+/// A plan that passed its confirmation.
+pub(crate) struct Confirmed {
+    /// The generation that is live now.
+    pub(crate) generation: Generation,
+    /// What is to be journaled; the answer waits for it.
+    pub(crate) commit: Commit,
+}
+
+/// A refusal of `kind`.
+pub(crate) fn refuse(kind: RefusalKind, message: impl Into<String>) -> Refusal {
+    Refusal { kind, message: message.into(), moved: Vec::new(), hint: None }
+}
+
+/// What each provider can do, in words that are equal for equal capabilities.
+pub(crate) fn capability_texts(
+    capabilities: &BTreeMap<ProviderName, Capabilities>,
+) -> BTreeMap<ProviderName, String> {
+    capabilities.iter().map(|(name, c)| (name.clone(), c.digest_text())).collect()
+}
+
+impl State {
+    /// The shape that `edit` leads to: the live one itself if nothing changes.
+    pub(crate) fn target(&self, edit: &Edit) -> Result<Arc<ClusterShape>, Refusal> {
+        let live = &self.shape;
+        let target = match edit {
+            Edit::None => return Ok(Arc::clone(live)),
+            Edit::Down => live.emptied(),
+            Edit::Counts { counts } => {
+                if let Some(unknown) = counts.keys().find(|group| live.group(group).is_none()) {
+                    return Err(self.unknown_group(unknown));
+                }
+                let edited = live.with_counts(counts);
+                edited.map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?
+            }
+            Edit::File { shape, .. } => shape.at_generation(live.generation.next()),
+        };
+        live.may_become(&target)
+            .map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?;
+        Ok(if live.same_content(&target) { Arc::clone(live) } else { Arc::new(target) })
+    }
+
+    fn unknown_group(&self, group: &GroupId) -> Refusal {
+        let known: Vec<&str> = self.shape.groups().map(|g| g.group.as_str()).collect();
+        Refusal {
+            hint: Some(format!("the groups are: {}", known.join(", "))),
+            ..refuse(RefusalKind::Invalid, format!("there is no group `{group}`"))
+        }
+    }
+
+    /// Plans `edit` on what is observed now.
+    pub(crate) fn plan(&self, edit: &Edit, now: Timestamp) -> Result<LifecyclePlan, Refusal> {
+        let target = self.target(edit)?;
+        let capabilities = capability_texts(&self.capabilities);
+        let input = PlanInput {
+            base: &self.shape,
+            target: &target,
+            capabilities: &capabilities,
+            fence: self.plan_fence,
+            serial: self.counters.serial,
+            parallelism: self.parallelism,
+        };
+        project(&self.cluster, &input, Scope::All, now)
+            .map_err(|error| refuse(RefusalKind::Forbidden, error.to_string()))
+    }
+
+    /// Confirms the plan of `edit` if its hash is the one that was shown (P3, R85).
+    pub(crate) fn confirm(
+        &mut self,
+        edit: Edit,
+        hash: PlanHash,
+        source: &Source,
+        now: Timestamp,
+    ) -> Result<Confirmed, Refusal> {
+        if self.used.contains(&hash) {
+            return Err(stale("this plan was confirmed before; a plan is good for one use"));
+        }
+        let plan = self.plan(&edit, now)?;
+        if plan.hash != hash {
+            let moved = self.what_moved(&plan);
+            return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
+        }
+        let digest = match &edit {
+            Edit::File { digest, .. } => Some(digest.clone()),
+            Edit::None | Edit::Counts { .. } | Edit::Down => None,
+        };
+        let target = self.target(&edit)?;
+        Ok(self.take(target, &plan, digest, source, now))
+    }
+
+    /// Makes `target` the live shape under `plan`, and opens its operations.
+    fn take(
+        &mut self,
+        target: Arc<ClusterShape>,
+        plan: &LifecyclePlan,
+        digest: Option<String>,
+        source: &Source,
+        now: Timestamp,
+    ) -> Confirmed {
+        let mut commit = Commit { at: now, ..Commit::default() };
+        self.mode = Mode::Driving;
+        let reshaped = target.generation != self.shape.generation;
+        let redigested = digest.is_some() && digest != self.file_digest;
+        let old = std::mem::replace(&mut self.shape, target);
+        if digest.is_some() {
+            self.file_digest = digest;
+        }
+        if reshaped || redigested {
+            commit.shape = Some(ShapeRow {
+                shape: Arc::clone(&self.shape),
+                source: source.face.into(),
+                who: Redacted::new(&source.who),
+                plan: Some(plan.hash),
+                file_digest: self.file_digest.clone(),
+                at: now,
+            });
+        }
+        if reshaped || !plan.is_empty() {
+            commit.used_plan = Some(UsedPlan { hash: plan.hash, serial: self.counters.serial });
+            self.used.insert(plan.hash);
+            self.counters.serial = self.counters.serial.next();
+        }
+        if reshaped {
+            self.tell_shape(&old, plan.hash, source, now, &mut commit);
+        }
+        self.open_for(plan, &mut commit);
+        self.mark_changed(&old);
+        Confirmed { generation: self.shape.generation, commit }
+    }
+
+    fn open_for(&mut self, plan: &LifecyclePlan, commit: &mut Commit) {
+        let mut groups: Vec<GroupId> =
+            plan.changes.iter().map(|change| change.slot.group.clone()).collect();
+        groups.dedup();
+        for group in groups {
+            let goals = self.goals(&group);
+            self.open_operation(&group, plan.hash, goals, &mut commit.operations);
+        }
+    }
+
+    fn tell_shape(
+        &mut self,
+        old: &ClusterShape,
+        hash: PlanHash,
+        source: &Source,
+        now: Timestamp,
+        commit: &mut Commit,
+    ) {
+        let text = format!(
+            "generation {} -> {} by {}, plan {}",
+            old.generation,
+            self.shape.generation,
+            source.who,
+            hash.short()
+        );
+        self.tell(Subject::Run, "shape", &text, now, commit);
+    }
+
+    fn what_moved(&self, plan: &LifecyclePlan) -> Vec<String> {
+        let header = &plan.header;
+        vec![
+            format!("the live generation is {}", header.base),
+            format!("{} plans were confirmed so far", header.serial),
+            format!("the fence is {}", header.fence),
+            format!("the plan would now be {}", plan.hash),
+        ]
+    }
+}
+
+fn stale(message: &str) -> Refusal {
+    let hint = "make the plan again, look at it, and confirm its new hash".to_owned();
+    Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) }
+}
+
+/// A plan as it is shown.
+pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
+    let mut groups: BTreeMap<GroupId, PlanGroupView> = BTreeMap::new();
+    for (group, (from, to)) in &plan.counts {
+        let view = PlanGroupView { group: group.clone(), from: *from, to: *to, changes: Vec::new(), unchanged: 0 };
+        groups.insert(group.clone(), view);
+    }
+    for change in &plan.changes {
+        let group = groups.entry(change.slot.group.clone()).or_insert_with(|| PlanGroupView {
+            group: change.slot.group.clone(),
+            from: 0,
+            to: 0,
+            changes: Vec::new(),
+            unchanged: 0,
+        });
+        group.changes.push(change_view(change));
+    }
+    for (slot, reason) in &plan.blocked {
+        if let Some(group) = groups.get_mut(&slot.group) {
+            group.changes.retain(|change| change.slot != *slot);
+            let (slot, why) = (slot.clone(), reason.to_string());
+            group.changes.push(ChangeView { slot, kind: ChangeKind::Blocked, ready: false, why });
+            group.changes.sort_by(|a, b| a.slot.cmp(&b.slot));
+        }
+    }
+    let mut view = PlanView {
+        schema: VIEW_SCHEMA,
+        hash: plan.hash,
+        serial: plan.header.serial,
+        base: plan.header.base,
+        target: plan.header.target,
+        steps: plan.steps.iter().map(step_view).collect(),
+        create: 0,
+        replace: 0,
+        repair: 0,
+        destroy: 0,
+        unchanged: 0,
+        blocked: 0,
+        empty: plan.is_empty() && plan.header.base == plan.header.target,
+        groups: Vec::new(),
+    };
+    for group in groups.values_mut() {
+        count(&mut view, group);
+    }
+    view.unchanged = known.saturating_sub(view.replace + view.repair + view.destroy + view.blocked);
+    view.groups = groups.into_values().collect();
+    view
+}
+
+fn count(view: &mut PlanView, group: &mut PlanGroupView) {
+    let of = |kind| u32::try_from(group.changes.iter().filter(|c| c.kind == kind).count()).unwrap_or(0);
+    view.create += of(ChangeKind::Create);
+    view.replace += of(ChangeKind::Replace);
+    view.repair += of(ChangeKind::Repair);
+    view.destroy += of(ChangeKind::Destroy);
+    view.blocked += of(ChangeKind::Blocked);
+    let staying = group.to.saturating_sub(of(ChangeKind::Create) + of(ChangeKind::Replace));
+    group.unchanged = staying.saturating_sub(of(ChangeKind::Repair) + of(ChangeKind::Blocked));
+}
+
+fn change_view(change: &Change) -> ChangeView {
+    let kind = match change.kind {
+        CoreKind::Create => ChangeKind::Create,
+        CoreKind::Replace => ChangeKind::Replace,
+        CoreKind::Repair => ChangeKind::Repair,
+        CoreKind::Destroy => ChangeKind::Destroy,
+    };
+    ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
+}
+
+fn step_view(step: &reconciler_core::plan::PlanStep) -> StepView {
+    StepView {
+        key: step.key.clone(),
+        slot: step.slot.clone(),
+        action: step.action.as_str().to_owned(),
+        after: step.after.clone(),
+    }
+}

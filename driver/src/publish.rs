@@ -1,0 +1,112 @@
+//! The immutable snapshot that faces read: publishing it costs the number of groups, not of nodes.
+
+use std::sync::Arc;
+
+use reconciler_core::{
+    desired::ClusterShape,
+    id::{Fence, PassNumber},
+    observed::ClusterState,
+    reconcile::{Standing, standing},
+    time::Timestamp,
+};
+
+use crate::{
+    history::History,
+    state::{Mode, State},
+    view::{DriverView, FileView, RunState, RunView},
+    view_build,
+};
+
+/// What a driver shows at one moment.
+#[derive(Clone, Debug)]
+pub struct Published {
+    pub(crate) cluster: ClusterState,
+    pub(crate) shape: Arc<ClusterShape>,
+    pub(crate) history: History,
+    pub(crate) driver: Option<DriverView>,
+    pub(crate) file: Option<Arc<FileView>>,
+    pub(crate) pass: PassNumber,
+    pub(crate) at: Timestamp,
+    pub(crate) due: Option<Timestamp>,
+    pub(crate) waiting: bool,
+    pub(crate) settled: bool,
+}
+
+impl Published {
+    /// The whole view: costs the number of nodes, so it is made by who looks, never by a pass.
+    pub fn view(&self) -> RunView {
+        view_build::run_view(self)
+    }
+
+    /// The counts alone: costs the number of groups.
+    pub fn standing(&self) -> Standing {
+        standing(&self.cluster, &self.shape)
+    }
+
+    /// The live generation.
+    pub fn generation(&self) -> reconciler_core::id::Generation {
+        self.shape.generation
+    }
+
+    /// The last pass that did something.
+    pub const fn pass(&self) -> PassNumber {
+        self.pass
+    }
+
+    /// True if the driver has nothing on its way and nothing to decide before the next due time.
+    pub const fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// How the run stands.
+    pub fn state(&self) -> RunState {
+        let standing = self.standing();
+        match (&self.driver, standing.converged) {
+            (None, _) => RunState::Unattended,
+            (Some(_), true) => RunState::Converged,
+            (Some(_), false) if standing.held > 0 && self.settled && self.due.is_none() => {
+                RunState::Held
+            }
+            (Some(_), false) => RunState::Converging,
+        }
+    }
+
+    /// The digest-free facts that a face needs to look a slot up.
+    pub fn cluster(&self) -> &ClusterState {
+        &self.cluster
+    }
+
+    /// The live shape.
+    pub fn shape(&self) -> &Arc<ClusterShape> {
+        &self.shape
+    }
+
+    /// The driver's fence, if one drives.
+    pub fn fence(&self) -> Option<Fence> {
+        self.driver.as_ref().map(|driver| driver.fence)
+    }
+}
+
+impl State {
+    /// What is shown now.
+    pub(crate) fn published(
+        &self,
+        driver: &DriverView,
+        file: Option<&Arc<FileView>>,
+        in_flight: usize,
+        now: Timestamp,
+    ) -> Published {
+        Published {
+            cluster: self.cluster.snapshot(),
+            shape: Arc::clone(&self.shape),
+            history: self.history.clone(),
+            driver: Some(driver.clone()),
+            file: file.cloned(),
+            pass: self.counters.pass,
+            at: now,
+            due: self.cluster.next_due(),
+            waiting: self.mode == Mode::Waiting,
+            settled: in_flight == 0 && self.work.is_empty(),
+        }
+    }
+}

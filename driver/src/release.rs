@@ -1,0 +1,174 @@
+//! The way out of a hold: a fresh look, then the operator's confirmation of exactly this hold.
+
+use std::fmt;
+
+use checkpoint::store::Commit;
+use reconciler_core::{
+    canonical::Canon,
+    fold::Fact,
+    hold::Hold,
+    id::{GroupId, LogicalNodeId, PlanHash, Uuid},
+    observed::NodeRecord,
+    time::Timestamp,
+};
+
+use crate::{
+    planning::refuse,
+    state::State,
+    view::{HoldView, Refusal, RefusalKind, ReleaseView},
+};
+
+/// What is to be released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// One slot.
+    Slot(LogicalNodeId),
+    /// A whole group: its own hold and those of its slots.
+    Group(GroupId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slot(slot) => slot.fmt(f),
+            Self::Group(group) => group.fmt(f),
+        }
+    }
+}
+
+/// The token of one hold: another hold on the same subject has another.
+fn token(run: Uuid, subject: &str, holds: &[&Hold]) -> PlanHash {
+    let canon = Canon::object([
+        ("release", Canon::text(subject)),
+        ("run", Canon::show(run)),
+        (
+            "holds",
+            Canon::list(holds.iter().map(|hold| {
+                Canon::object([
+                    ("code", Canon::text(hold.code.as_str())),
+                    ("since-ms", Canon::num(hold.since.as_millis())),
+                ])
+            })),
+        ),
+    ]);
+    PlanHash::of(canon.write().as_bytes())
+}
+
+/// One hold as it is shown, with the exact command that leaves it.
+pub(crate) fn hold_view(run: Uuid, subject: impl fmt::Display, hold: &Hold) -> HoldView {
+    let subject = subject.to_string();
+    let hash = token(run, &subject, &[hold]);
+    HoldView {
+        way_out: format!("{} --confirm {hash}", Hold::way_out(&subject)),
+        subject,
+        code: hold.code,
+        text: hold.text.to_string(),
+        since: hold.since,
+    }
+}
+
+impl State {
+    /// Finds what `text` names.
+    pub(crate) fn release_subject(&self, text: &str) -> Result<Subject, Refusal> {
+        if let Ok(group) = text.parse::<GroupId>()
+            && (self.cluster.group(&group).is_some() || self.shape.group(&group).is_some())
+        {
+            return Ok(Subject::Group(group));
+        }
+        match text.parse::<LogicalNodeId>() {
+            Ok(slot) if self.cluster.record(&slot).is_some() => Ok(Subject::Slot(slot)),
+            Ok(_) | Err(_) => {
+                let message = format!("there is no slot or group `{text}`");
+                let hint = Some("`levelhead status` lists them".to_owned());
+                Err(Refusal { hint, ..refuse(RefusalKind::Invalid, message) })
+            }
+        }
+    }
+
+    /// The slots that a release of `subject` looks at anew.
+    pub(crate) fn release_looks(&self, subject: &Subject) -> Vec<LogicalNodeId> {
+        match subject {
+            Subject::Slot(slot) => vec![slot.clone()],
+            Subject::Group(group) => {
+                let doubtful = |r: &&std::sync::Arc<NodeRecord>| {
+                    r.hold.is_some() || r.missing_since.is_some()
+                };
+                let records = self.cluster.group(group).map(AsRef::as_ref);
+                let records = records.into_iter().flat_map(|g| g.records());
+                records.filter(doubtful).map(|r| r.slot.clone()).collect()
+            }
+        }
+    }
+
+    /// Shows what a release of `subject` would end; ends it if `confirm` is right.
+    pub(crate) fn release(
+        &mut self,
+        subject: &Subject,
+        confirm: Option<PlanHash>,
+        now: Timestamp,
+    ) -> Result<(ReleaseView, Option<Commit>), Refusal> {
+        let held = self.held(subject);
+        if held.is_empty() {
+            return Err(refuse(RefusalKind::Invalid, format!("{subject} is not held")));
+        }
+        let holds: Vec<&Hold> = held.iter().map(|(_, hold)| hold).collect();
+        let hash = token(self.shape.uuid, &subject.to_string(), &holds);
+        let mut view = ReleaseView {
+            subject: subject.to_string(),
+            holds: held.iter().map(|(at, h)| format!("{at}: {}: {}", h.code.as_str(), h.text)).collect(),
+            seen: self.seen(subject),
+            hash,
+            released: false,
+        };
+        let Some(confirm) = confirm else { return Ok((view, None)) };
+        if confirm != hash {
+            let hint = format!("the holds as they stand are confirmed by {hash}");
+            let message = format!("the holds on {subject} are not the ones that this hash confirms");
+            return Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) });
+        }
+        if let Subject::Group(group) = subject {
+            self.fold(Fact::ReleasedGroup(group.clone()), now);
+        }
+        for (at, _) in &held {
+            if let Subject::Slot(slot) = at {
+                self.fold(Fact::ReleasedSlot(slot.clone()), now);
+            }
+        }
+        view.released = true;
+        let mut commit = Commit { at: now, ..Commit::default() };
+        let text = format!("released by an operator: {}", view.holds.join("; "));
+        let about = match subject {
+            Subject::Slot(slot) => checkpoint::event::Subject::Slot(slot.clone()),
+            Subject::Group(group) => checkpoint::event::Subject::Group(group.clone()),
+        };
+        self.tell(about, "hold", &text, now, &mut commit);
+        Ok((view, Some(commit)))
+    }
+
+    fn held(&self, subject: &Subject) -> Vec<(Subject, Hold)> {
+        match subject {
+            Subject::Slot(slot) => {
+                let hold = self.cluster.record(slot).and_then(|record| record.hold.clone());
+                hold.map(|hold| (subject.clone(), hold)).into_iter().collect()
+            }
+            Subject::Group(name) => {
+                let Some(group) = self.cluster.group(name) else { return Vec::new() };
+                let own = group.hold().map(|hold| (subject.clone(), hold.clone()));
+                let slots = group.records().filter_map(|record| {
+                    record.hold.clone().map(|hold| (Subject::Slot(record.slot.clone()), hold))
+                });
+                own.into_iter().chain(slots).collect()
+            }
+        }
+    }
+
+    fn seen(&self, subject: &Subject) -> Vec<String> {
+        let line = |slot: &LogicalNodeId| {
+            let record = self.cluster.record(slot)?;
+            let lease = record.stage.lease().map_or("no lease".to_owned(), |l| format!("lease {}", l.id));
+            let missing = if record.missing_since.is_some() { ", missing from the last listing" } else { "" };
+            Some(format!("{slot}: {}, {lease}{missing}", record.stage.name().as_str()))
+        };
+        self.release_looks(subject).iter().filter_map(line).collect()
+    }
+}

@@ -1,0 +1,273 @@
+//! The loop: the only place that waits.
+//!
+//! ```text
+//! inbox ─▶ drain ─▶ pass (synchronous) ─▶ submit ─┬─ no intents: go on
+//!   ▲                                             └─ intents: barrier until the journal has synced
+//!   └── reports ◀── dispatcher ◀── durable intents ◀──────────┘
+//! ```
+//!
+//! While a barrier is open, facts queue and no pass runs. Triggers coalesce: whatever came in since the last pass
+//! is one pass (R63). Dropping the future stops the loop between two steps; the journal makes that safe.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use checkpoint::store::{Commit, Store, StoreError, Ticket};
+use executor::dispatch::Dispatcher;
+use reconciler_core::{fold::Fact, id::LogicalNodeId, time::Timestamp};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use crate::{
+    answers::Answers,
+    follow::Follow,
+    inbox::{Ask, StopReason, Wake},
+    listings::Listings,
+    pass::PassInput,
+    publish::Published,
+    start::Clock,
+    state::{Mode, State},
+    view::DriverView,
+};
+
+/// Longest sleep: a clock that jumped is noticed within it, and costs one comparison.
+const CHECK_PERIOD: Duration = Duration::from_secs(5);
+/// Every slot is decided anew this long after the last change, as an audit of the worklist.
+const AUDIT_AFTER_CHANGE: Duration = Duration::from_mins(1);
+/// Every slot is decided anew at least this often.
+const AUDIT_IDLE: Duration = Duration::from_hours(1);
+/// How long a driver that stops waits for effects under way; what is left is looked for by the next one.
+const STOP_BOUND: Duration = Duration::from_secs(3);
+
+/// How a driver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Why it stopped.
+    pub reason: StopReason,
+    /// Effects whose outcome the next driver has to look for.
+    pub unfinished: usize,
+}
+
+/// Why a driver could not go on; nothing was dispatched that the journal does not know.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The journal failed.
+    #[error("the journal failed; no effect was sent without it")]
+    Journal(#[source] StoreError),
+}
+
+/// The driver at work.
+pub(crate) struct Loop {
+    pub(crate) state: State,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) dispatcher: Dispatcher,
+    pub(crate) inbox: mpsc::UnboundedReceiver<Wake>,
+    pub(crate) publisher: watch::Sender<Arc<Published>>,
+    pub(crate) clock: Clock,
+    pub(crate) driver: DriverView,
+    pub(crate) follow: Option<Follow>,
+    pub(crate) listings: Listings,
+    pub(crate) answers: Answers,
+    /// Least time between two passes, so that a person can watch the steps.
+    pub(crate) pace: Duration,
+    /// What came in and is not folded yet.
+    pub(crate) facts: Vec<Fact>,
+    /// Slots that are being looked at.
+    pub(crate) looking: BTreeSet<LogicalNodeId>,
+    /// Asks that wait for the first observation.
+    pub(crate) early: Vec<Ask>,
+    /// Commits that were submitted and not answered.
+    pub(crate) open_commits: usize,
+    pub(crate) barrier: Option<Ticket>,
+    pub(crate) trigger: &'static str,
+    pub(crate) next_pass: Instant,
+    pub(crate) audit_at: Instant,
+    pub(crate) stop: Option<StopReason>,
+}
+
+impl Loop {
+    /// Drives until it is told to stop or the journal fails.
+    ///
+    /// # Errors
+    /// Fails when the journal does.
+    pub(crate) async fn run(mut self) -> Result<Ended, DriveError> {
+        self.list_all();
+        self.publish();
+        loop {
+            if let Some(reason) = self.stop {
+                return self.finish(reason).await;
+            }
+            let until = self.wake_at();
+            tokio::select! {
+                biased;
+                wake = self.inbox.recv() => match wake {
+                    Some(wake) => self.take(wake),
+                    None => self.stop = Some(StopReason::Done),
+                },
+                () = tokio::time::sleep_until(until) => {}
+            }
+            while let Ok(wake) = self.inbox.try_recv() {
+                self.take(wake);
+            }
+            self.poll_store()?;
+            self.turn();
+        }
+    }
+
+    fn take(&mut self, wake: Wake) {
+        match wake {
+            Wake::Report(report) => self.take_report(report),
+            Wake::Committed => {}
+            Wake::FileChanged => self.read_file(),
+            Wake::Ask(ask) if self.listings.first_round_over() => self.answer(ask),
+            Wake::Ask(ask) => self.early.push(ask),
+            Wake::Stop(reason) => self.stop = Some(reason),
+        }
+    }
+
+    /// Everything that can be done without waiting.
+    fn turn(&mut self) {
+        self.list_due();
+        if !self.listings.first_round_over() {
+            return;
+        }
+        for ask in std::mem::take(&mut self.early) {
+            self.answer(ask);
+        }
+        self.audit();
+        while self.barrier.is_none() && Instant::now() >= self.next_pass && self.has_work() {
+            self.one_pass();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        let due = self.state.cluster.next_due().is_some_and(|at| at <= (self.clock)());
+        let decides = self.state.mode == Mode::Driving;
+        !self.facts.is_empty() || self.state.cluster.has_dirty() || (decides && due)
+    }
+
+    fn one_pass(&mut self) {
+        let now = (self.clock)();
+        let input = PassInput {
+            facts: std::mem::take(&mut self.facts),
+            trigger: std::mem::replace(&mut self.trigger, "due"),
+            in_flight: self.dispatcher.in_flight(),
+            now,
+        };
+        let output = self.state.pass(input);
+        if let Some(commit) = output.commit {
+            let effects = !commit.intents.is_empty();
+            let ticket = self.submit(commit);
+            self.barrier = effects.then_some(ticket);
+            self.audit_at = self.audit_at.min(Instant::now() + AUDIT_AFTER_CHANGE);
+            self.next_pass = Instant::now() + self.pace;
+        }
+        for slot in &output.looks {
+            self.look(slot);
+        }
+        for slot in &output.changed {
+            self.watch(slot);
+        }
+        if output.again {
+            self.trigger = "next step";
+        }
+        self.publish();
+    }
+
+    /// Decides every slot anew now and then: the worklist is an optimisation, and this is its check.
+    fn audit(&mut self) {
+        if Instant::now() < self.audit_at || self.state.mode == Mode::Waiting {
+            return;
+        }
+        self.audit_at = Instant::now() + AUDIT_IDLE;
+        self.trigger = "audit";
+        self.state.mark_all();
+    }
+
+    /// Hands a commit to the journal.
+    pub(crate) fn submit(&mut self, commit: Commit) -> Ticket {
+        self.open_commits += 1;
+        self.store.submit(commit)
+    }
+
+    fn poll_store(&mut self) -> Result<(), DriveError> {
+        while let Some(committed) = self.store.poll() {
+            self.open_commits = self.open_commits.saturating_sub(1);
+            self.answers.settle(committed.ticket, committed.result.as_ref().err());
+            match committed.result {
+                Ok(intents) => intents.into_iter().for_each(|i| self.dispatcher.dispatch(i)),
+                Err(error) if error.is_refusal() && self.barrier != Some(committed.ticket) => {
+                    tracing::error!(%error, "the journal refused a commit");
+                }
+                Err(error) => return Err(DriveError::Journal(error)),
+            }
+            if self.barrier == Some(committed.ticket) {
+                self.barrier = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// When to wake without any event.
+    fn wake_at(&self) -> Instant {
+        let latest = Instant::now() + CHECK_PERIOD;
+        let listing = self.listings.next_at();
+        let earliest = listing.map_or(latest, |at| at.min(latest)).min(self.audit_at);
+        if self.barrier.is_some() || !self.listings.first_round_over() {
+            return earliest;
+        }
+        if !self.facts.is_empty() || self.state.cluster.has_dirty() {
+            return self.next_pass;
+        }
+        let now = (self.clock)();
+        let due = self.state.cluster.next_due().filter(|_| self.state.mode == Mode::Driving);
+        match due {
+            Some(at) => {
+                let wait = Duration::from_millis(at.since(now).get());
+                earliest.min((Instant::now() + wait).max(self.next_pass))
+            }
+            None => earliest,
+        }
+    }
+
+    /// Stops at a safe point: what is under way gets a moment, and everything known is journaled.
+    async fn finish(mut self, reason: StopReason) -> Result<Ended, DriveError> {
+        let unfinished = self.dispatcher.shutdown(STOP_BOUND).await;
+        while let Ok(wake) = self.inbox.try_recv() {
+            if let Wake::Report(report) = wake {
+                self.take_report(report);
+            }
+        }
+        self.state.mode = Mode::Waiting;
+        let patience = Instant::now() + STOP_BOUND;
+        loop {
+            self.poll_store()?;
+            if self.barrier.is_none() && !self.facts.is_empty() {
+                self.one_pass();
+            }
+            let written = self.open_commits == 0 && self.facts.is_empty();
+            if written || Instant::now() > patience {
+                return Ok(Ended { reason, unfinished });
+            }
+            let waited = tokio::time::timeout_at(patience, self.inbox.recv()).await;
+            if let Ok(Some(Wake::Report(report))) = waited {
+                self.take_report(report);
+            }
+        }
+    }
+
+    /// Shows what is known now.
+    pub(crate) fn publish(&mut self) {
+        let file = self.follow.as_ref().and_then(Follow::view);
+        let in_flight = self.dispatcher.in_flight();
+        let now = self.now();
+        let published = self.state.published(&self.driver, file.as_ref(), in_flight, now);
+        self.publisher.send_replace(Arc::new(published));
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+}

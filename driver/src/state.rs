@@ -1,0 +1,118 @@
+//! What the driver holds between passes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use executor::seam::Capabilities;
+use reconciler_core::{
+    desired::ClusterShape,
+    fold::{Fact, Verdict},
+    id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, ProviderName, StepId},
+    observed::ClusterState,
+    time::{Millis, Timestamp},
+};
+
+use crate::{history::History, operations::Operations};
+
+/// How a driver confirms what nobody confirmed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Observing only: nothing is decided until a plan is confirmed.
+    Waiting,
+    /// Working.
+    Driving,
+}
+
+/// The numbers that the journal hands out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters {
+    /// The pass that ran last.
+    pub(crate) pass: PassNumber,
+    /// The next operation.
+    pub(crate) operation: OperationId,
+    /// The next step.
+    pub(crate) step: StepId,
+    /// How many plans were confirmed.
+    pub(crate) serial: PlanSerial,
+}
+
+/// What the driver holds between passes.
+pub(crate) struct State {
+    /// What is observed; written by folds alone.
+    pub(crate) cluster: ClusterState,
+    /// What is wanted.
+    pub(crate) shape: Arc<ClusterShape>,
+    /// The digest of the file as it was last applied.
+    pub(crate) file_digest: Option<String>,
+    /// This driver's epoch.
+    pub(crate) fence: Fence,
+    /// The fence that goes into plan hashes: the last one that was durable when a plan could be made.
+    pub(crate) plan_fence: Fence,
+    /// The next numbers.
+    pub(crate) counters: Counters,
+    /// Open operations.
+    pub(crate) operations: Operations,
+    /// Hashes of plans that were used.
+    pub(crate) used: BTreeSet<PlanHash>,
+    /// Slots to decide in the next pass.
+    pub(crate) work: BTreeSet<LogicalNodeId>,
+    /// The last passes and events.
+    pub(crate) history: History,
+    /// What the providers can do.
+    pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
+    /// Effects on their way at once, at most.
+    pub(crate) parallelism: u32,
+    /// Whether it decides.
+    pub(crate) mode: Mode,
+}
+
+impl State {
+    /// Folds `fact`, and says whether it changed anything.
+    pub(crate) fn fold(&mut self, fact: Fact, now: Timestamp) -> bool {
+        match self.cluster.fold(fact, now) {
+            Verdict::Applied => true,
+            Verdict::Unchanged => false,
+            verdict @ (Verdict::Stale | Verdict::Illegal) => {
+                tracing::debug!(?verdict, "a fact was not taken");
+                false
+            }
+        }
+    }
+
+    /// How long a new thing may stay invisible at the provider of `slot`.
+    pub(crate) fn visibility(&self, slot: &LogicalNodeId) -> Millis {
+        let provider = self.cluster.record(slot).map(|record| &record.spec.provider);
+        let capabilities = provider.and_then(|name| self.capabilities.get(name));
+        capabilities.map_or(Millis::ZERO, |c| millis(c.visibility))
+    }
+
+    /// Marks every slot of every group that the new shape treats otherwise than the old one.
+    pub(crate) fn mark_changed(&mut self, old: &ClusterShape) {
+        let names: BTreeSet<GroupId> =
+            old.groups().chain(self.shape.groups()).map(|group| group.group.clone()).collect();
+        for name in names {
+            let (before, after) = (old.group(&name), self.shape.group(&name));
+            if before != after {
+                self.cluster.mark_group(&name, after.map_or(0, |group| group.count));
+            }
+        }
+    }
+
+    /// Marks every slot there is or should be, for the audit.
+    pub(crate) fn mark_all(&mut self) {
+        let known: Vec<GroupId> = self.cluster.groups().map(|(name, _)| name.clone()).collect();
+        for name in known {
+            self.cluster.mark_group(&name, 0);
+        }
+        for group in self.shape.groups() {
+            self.cluster.mark_group(&group.group, group.count);
+        }
+    }
+}
+
+/// A length of time in the core's terms.
+pub(crate) fn millis(length: std::time::Duration) -> Millis {
+    Millis::new(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
+}

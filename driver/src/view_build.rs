@@ -1,0 +1,250 @@
+//! Builds the view of a run from what was published; the reasons come from the decider itself.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use reconciler_core::{
+    desired::RunNodeGroupSpec,
+    id::{GroupId, LogicalNodeId},
+    observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, StageName},
+    reconcile::{Reason, Rung, reconcile},
+};
+
+use crate::{
+    history::{Ribbons, letter},
+    publish::Published,
+    release::hold_view,
+    view::{
+        GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA,
+    },
+};
+
+/// The whole view of `published`.
+pub(crate) fn run_view(published: &Published) -> RunView {
+    let Published { cluster, shape, history, .. } = published;
+    let standing = published.standing();
+    let ribbons = history.ribbons();
+    RunView {
+        schema: VIEW_SCHEMA,
+        run: shape.run.clone(),
+        uuid: shape.uuid,
+        driver: published.driver.clone(),
+        generation: shape.generation,
+        pass: published.pass,
+        at: published.at,
+        state: published.state(),
+        want: standing.want,
+        ready: standing.ready,
+        due: published.due,
+        ribbon_len: u32::try_from(ribbons.len()).unwrap_or(0),
+        file: published.file.as_deref().cloned(),
+        groups: groups(published),
+        nodes: nodes(published, &ribbons),
+        holds: holds(published),
+        passes: history.passes().cloned().collect(),
+        events: history.events().cloned().collect(),
+        orphans: cluster.groups().flat_map(|(_, group)| orphans(group)).collect(),
+        providers: cluster
+            .providers()
+            .iter()
+            .map(|(name, provider)| ProviderView {
+                name: name.clone(),
+                listed_at: provider.listed_at,
+                trouble: provider.trouble.as_ref().map(ToString::to_string),
+                paused_until: provider.paused_until,
+            })
+            .collect(),
+    }
+}
+
+fn orphans(group: &Arc<GroupState>) -> impl Iterator<Item = OrphanView> {
+    group.orphans().map(|(provider, owned)| OrphanView {
+        provider: provider.clone(),
+        slot: owned.slot.clone(),
+        lease: owned.lease.id.to_string(),
+    })
+}
+
+fn groups(published: &Published) -> Vec<GroupView> {
+    let mut views: BTreeMap<GroupId, GroupView> = BTreeMap::new();
+    for spec in published.shape.groups() {
+        views.insert(spec.group.clone(), declared(spec));
+    }
+    for (name, group) in published.cluster.groups() {
+        let view = views.remove(name).or_else(|| undeclared(name, group));
+        if let Some(view) = view {
+            views.insert(name.clone(), observed(view, group));
+        }
+    }
+    views.into_values().collect()
+}
+
+fn declared(spec: &RunNodeGroupSpec) -> GroupView {
+    GroupView {
+        group: spec.group.clone(),
+        role: spec.spec.role.clone(),
+        provider: spec.spec.provider.clone(),
+        want: spec.count,
+        ready: 0,
+        held: 0,
+        deleting: 0,
+        failing: 0,
+        orphans: 0,
+        revision: spec.revision.to_string().chars().take(12).collect(),
+        command: spec.spec.boot.command.clone(),
+        stages: Vec::new(),
+    }
+}
+
+/// A group that is only observed any more: it is on its way out.
+fn undeclared(name: &GroupId, group: &GroupState) -> Option<GroupView> {
+    let record = group.records().next()?;
+    Some(GroupView {
+        group: name.clone(),
+        role: record.spec.role.clone(),
+        provider: record.spec.provider.clone(),
+        want: 0,
+        ready: 0,
+        held: 0,
+        deleting: 0,
+        failing: 0,
+        orphans: 0,
+        revision: record.revision.to_string().chars().take(12).collect(),
+        command: record.spec.boot.command.clone(),
+        stages: Vec::new(),
+    })
+}
+
+fn observed(view: GroupView, group: &GroupState) -> GroupView {
+    let stages = StageName::ALL.into_iter().map(|stage| (stage, group.in_stage(stage)));
+    GroupView {
+        ready: group.ready(),
+        held: group.held() + u32::from(group.hold().is_some()),
+        deleting: group.deleting(),
+        failing: group.failing(),
+        orphans: u32::try_from(group.orphans().count()).unwrap_or(u32::MAX),
+        stages: stages.filter(|(_, n)| *n > 0).collect(),
+        ..view
+    }
+}
+
+fn nodes(published: &Published, ribbons: &Ribbons) -> Vec<NodeView> {
+    let plan = reconcile(&published.cluster, &published.shape, published.at);
+    let reasons: BTreeMap<&LogicalNodeId, &Reason> =
+        plan.reasons.iter().map(|(slot, reason)| (slot, reason)).collect();
+    let known = published.cluster.groups().flat_map(|(_, group)| group.records());
+    let mut views: Vec<NodeView> = known
+        .map(|record| {
+            let reason = reasons.get(&record.slot).copied();
+            node(record, reason, ribbons.of(&record.slot, letter(Some(record))))
+        })
+        .collect();
+    let mut missing: Vec<NodeView> = plan
+        .to_start
+        .iter()
+        .map(|spec| absent(published, &spec.slot, ribbons.of(&spec.slot, letter(None))))
+        .collect();
+    if !missing.is_empty() {
+        views.append(&mut missing);
+        views.sort_by(|a, b| a.slot.cmp(&b.slot));
+    }
+    views
+}
+
+/// A wanted slot without a record.
+fn absent(published: &Published, slot: &LogicalNodeId, ribbon: String) -> NodeView {
+    NodeView {
+        slot: slot.clone(),
+        stage: StageName::New,
+        reached: StageName::New,
+        ready: false,
+        deleting: false,
+        hold: None,
+        attempt: 0,
+        since: published.at,
+        pending: None,
+        failures: 0,
+        due: None,
+        reason: Rung::Insert.to_string(),
+        last_error: None,
+        endpoint: None,
+        lease: None,
+        ribbon,
+    }
+}
+
+fn node(record: &NodeRecord, reason: Option<&Reason>, ribbon: String) -> NodeView {
+    let failure = match &record.stage {
+        NodeStage::Failed { failure, .. } | NodeStage::Destroyed { failure: Some(failure), .. } => {
+            Some(failure.message.to_string())
+        }
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Destroyed { failure: None, .. } => None,
+    };
+    NodeView {
+        slot: record.slot.clone(),
+        stage: record.stage.name(),
+        reached: reached(&record.stage),
+        ready: record.is_ready(),
+        deleting: record.deletion.is_some(),
+        hold: record.hold.as_ref().map(|hold| hold.code),
+        attempt: record.attempt.ordinal.get(),
+        since: record.since,
+        pending: record.pending.as_ref().map(|pending| pending.command),
+        failures: record.backoff.failures,
+        due: reason.and_then(|reason| reason.until),
+        reason: reason.map_or_else(|| Rung::Steady.to_string(), ToString::to_string),
+        last_error: failure.or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string())),
+        endpoint: record.stage.endpoint().map(endpoint),
+        lease: record.stage.lease().map(|lease| lease.id.to_string()),
+        ribbon,
+    }
+}
+
+/// How far an attempt had come, for the track of one that failed.
+fn reached(stage: &NodeStage) -> StageName {
+    match stage {
+        NodeStage::Failed { remains: Remains::Lease { .. }, .. } => StageName::EndpointKnown,
+        NodeStage::Failed { remains: Remains::Session { .. }, .. } => StageName::BootstrapRunning,
+        NodeStage::Failed { remains: Remains::Nothing, .. } => StageName::New,
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Destroyed { .. } => stage.name(),
+    }
+}
+
+fn endpoint(endpoint: &Endpoint) -> String {
+    let ports: Vec<String> =
+        endpoint.ports.iter().map(|(name, port)| format!("{name}={}:{port}", endpoint.host)).collect();
+    if ports.is_empty() { endpoint.host.to_string() } else { ports.join(" ") }
+}
+
+fn holds(published: &Published) -> Vec<HoldView> {
+    let mut views = Vec::new();
+    for (name, group) in published.cluster.groups() {
+        if let Some(hold) = group.hold() {
+            views.push(hold_view(published.shape.uuid, name, hold));
+        }
+        if group.held() == 0 {
+            continue;
+        }
+        for record in group.records() {
+            if let Some(hold) = &record.hold {
+                views.push(hold_view(published.shape.uuid, &record.slot, hold));
+            }
+        }
+    }
+    views
+}
