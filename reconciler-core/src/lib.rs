@@ -13,6 +13,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod canonical;
+pub mod checkpoint;
 pub mod desired;
 pub mod durable;
 pub mod effect;

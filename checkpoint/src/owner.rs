@@ -1,0 +1,164 @@
+//! Who owns a run: an OS lock on an open file, which dies with its process, and a record with the fence.
+//!
+//! The lock keeps two drivers apart on one machine. The fence, one higher with each claim, makes the writes of
+//! a driver that lost the lock without noticing fail (C16, D11).
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use reconciler_core::{
+    id::{Fence, RunName, Uuid},
+    time::Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use rustix::{
+    fs::{FlockOperation, OFlags, flock},
+    io::Errno,
+};
+
+use crate::codec::{num, number, parsed, time};
+
+/// Tries for the lock: somebody who only asks whether it is held holds it for an instant.
+const LOCK_TRIES: u32 = 6;
+/// Time between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(15);
+
+/// Who wants to own the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerClaim {
+    /// The run.
+    pub run: Uuid,
+    /// Its name.
+    pub name: RunName,
+    /// The process.
+    pub pid: u32,
+    /// When the process started to drive.
+    pub started: Timestamp,
+    /// The host.
+    pub host: String,
+}
+
+/// Who owned the run last, or owns it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerRecord {
+    /// The run.
+    pub run: Uuid,
+    /// Its name.
+    pub name: RunName,
+    /// The process.
+    pub pid: u32,
+    /// When the process started to drive.
+    pub started: Timestamp,
+    /// The host.
+    pub host: String,
+    /// Its fence.
+    pub fence: Fence,
+}
+
+impl OwnerRecord {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            run: parsed(row, "run")?,
+            name: parsed(row, "name")?,
+            pid: row.get("pid")?,
+            started: Timestamp::from_millis(number(row, "started_at")?),
+            host: row.get("host")?,
+            fence: Fence::new(number(row, "fence")?),
+        })
+    }
+
+    /// The present owner, if there ever was one.
+    pub(crate) fn find(conn: &Connection) -> rusqlite::Result<Option<Self>> {
+        conn.query_row("SELECT * FROM owner", [], Self::read).optional()
+    }
+}
+
+/// Writes `claim` as the owner after `previous`, with the next fence.
+pub(crate) fn take(
+    conn: &Connection,
+    claim: &OwnerClaim,
+    previous: Option<&OwnerRecord>,
+) -> rusqlite::Result<Fence> {
+    let fence = previous.map_or(Fence::new(1), |owner| owner.fence.next());
+    conn.execute(
+        "INSERT OR REPLACE INTO owner VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            claim.run.to_string(),
+            claim.name.as_str(),
+            claim.pid,
+            time(claim.started),
+            claim.host,
+            num(fence.get())
+        ],
+    )?;
+    Ok(fence)
+}
+
+/// The fence of the present owner.
+pub(crate) fn fence(conn: &Connection) -> rusqlite::Result<Fence> {
+    let mut statement = conn.prepare_cached("SELECT fence FROM owner")?;
+    statement.query_row([], |row| number(row, "fence")).map(Fence::new)
+}
+
+/// The lock of a run, held while this lives.
+#[derive(Debug)]
+pub(crate) struct RunLock {
+    file: File,
+}
+
+impl RunLock {
+    /// Takes the lock; nothing if somebody else has it.
+    pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(path)?;
+        for left in (0..LOCK_TRIES).rev() {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Self { file })),
+                Err(Errno::WOULDBLOCK) if left > 0 => thread::sleep(LOCK_PAUSE),
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if a journal was made under this lock before.
+    ///
+    /// A database that is empty all the same was lost, and must not pass for a new one (C15).
+    pub(crate) fn was_used(&self) -> io::Result<bool> {
+        let mut first = [0];
+        (&self.file).read(&mut first).map(|n| n > 0)
+    }
+
+    /// Notes that a journal of `run` stands beside this lock.
+    pub(crate) fn mark_used(&self, run: Uuid) -> io::Result<()> {
+        (&self.file).write_all(format!("levelhead {run}\n").as_bytes())?;
+        self.file.sync_all()
+    }
+
+    /// True if a driver holds the lock now; asked without keeping it.
+    pub(crate) fn is_held(path: &Path) -> io::Result<bool> {
+        let flags = OFlags::NOFOLLOW.bits().cast_signed();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

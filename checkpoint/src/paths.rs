@@ -1,0 +1,86 @@
+//! Where a run keeps its things: the state directory and the names within it.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use reconciler_core::id::{ProviderName, RunName, Uuid};
+
+/// Why no state directory can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Neither variable holds an absolute path.
+    #[error("neither XDG_STATE_HOME nor HOME names a directory to keep state in")]
+    NoHome,
+}
+
+/// The state directory of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePaths {
+    dir: PathBuf,
+}
+
+impl StatePaths {
+    /// Takes `dir` as the state directory.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// The usual place for `run`: `$XDG_STATE_HOME/levelhead/<run>-<uuid>`, or below `$HOME/.local/state`.
+    ///
+    /// # Errors
+    /// Fails if neither variable holds an absolute path.
+    pub fn of_run(run: &RunName, uuid: Uuid) -> Result<Self, PathError> {
+        Self::of_run_in(|name| env::var_os(name), run, uuid)
+    }
+
+    /// The usual place for `run` in an environment given as a function.
+    ///
+    /// # Errors
+    /// Fails if neither variable holds an absolute path.
+    pub fn of_run_in(
+        variable: impl Fn(&str) -> Option<OsString>,
+        run: &RunName,
+        uuid: Uuid,
+    ) -> Result<Self, PathError> {
+        // The XDG rule: a relative path counts as not set.
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = absolute("XDG_STATE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+            .ok_or(PathError::NoHome)?;
+        let start: String = uuid.to_string().chars().take(8).collect();
+        Ok(Self::new(home.join("levelhead").join(format!("{run}-{start}"))))
+    }
+
+    /// The directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The journal's database.
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("journal.db")
+    }
+
+    /// The file that the driver holds locked for life.
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// The control socket.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.join("control.sock")
+    }
+
+    /// The directory of log files.
+    pub fn logs(&self) -> PathBuf {
+        self.dir.join("logs")
+    }
+
+    /// The directory that a provider may keep things in.
+    pub fn provider(&self, provider: &ProviderName) -> PathBuf {
+        self.dir.join("providers").join(provider.as_str())
+    }
+}

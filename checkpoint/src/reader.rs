@@ -1,0 +1,160 @@
+//! Looks at a journal without owning it: beside a live driver, or when none lives. Writes nothing.
+
+use std::path::Path;
+
+use reconciler_core::id::PlanHash;
+use rusqlite::{Connection, Params, Row};
+
+use crate::{
+    event::{EventRow, PassRow},
+    operation::OperationRow,
+    owner::{OwnerRecord, RunLock},
+    paths::StatePaths,
+    scan::{self, Recovered},
+    schema,
+    step::StepRow,
+    store::{OpenError, open_reading},
+};
+
+/// A journal, open for reading.
+#[derive(Debug)]
+pub struct Reader {
+    conn: Connection,
+    paths: StatePaths,
+}
+
+impl Reader {
+    /// Opens the journal in `dir`.
+    ///
+    /// # Errors
+    /// Says so if there is none, if its schema is not the present one, if it is damaged, a link or somebody
+    /// else's, and if it cannot be read.
+    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        let paths = StatePaths::new(dir);
+        let conn = open_reading(&paths)?;
+        schema::check(&conn).map_err(|error| OpenError::schema(&paths.journal(), error))?;
+        Ok(Self { conn, paths })
+    }
+
+    fn named(&self, error: rusqlite::Error) -> OpenError {
+        OpenError::sql(&self.paths.journal(), error)
+    }
+
+    /// Everything that a driver would start from, of one moment.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read; single bad rows are reported inside.
+    pub fn recovered(&mut self) -> Result<Recovered, OpenError> {
+        let path = self.paths.journal();
+        let mut read = || scan::scan(&*self.conn.transaction()?);
+        read().map_err(|error| OpenError::sql(&path, error))
+    }
+
+    /// Events in the order of their numbers: those after `after`, or the newest if that is not given; at most
+    /// `limit`. A repeat raises the count of a row that keeps its number.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn events(&self, after: Option<u64>, limit: u32) -> Result<Vec<EventRow>, OpenError> {
+        let columns = EventRow::COLUMNS;
+        let Some(after) = after else {
+            let sql = format!("SELECT {columns} FROM event ORDER BY seq DESC LIMIT ?1");
+            let mut newest = self.rows(&sql, [limit], EventRow::read)?;
+            newest.reverse();
+            return Ok(newest);
+        };
+        let sql = format!("SELECT {columns} FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.rows(&sql, (after, limit), EventRow::read)
+    }
+
+    /// The newest passes, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn passes(&self, limit: u32) -> Result<Vec<PassRow>, OpenError> {
+        let columns = PassRow::COLUMNS;
+        let sql = format!("SELECT {columns} FROM pass ORDER BY number DESC LIMIT ?1");
+        self.rows(&sql, [limit], PassRow::read)
+    }
+
+    /// The newest operations, open and closed, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn operations(&self, limit: u32) -> Result<Vec<OperationRow>, OpenError> {
+        let columns = OperationRow::COLUMNS;
+        let sql = format!("SELECT {columns} FROM operation ORDER BY id DESC LIMIT ?1");
+        self.rows(&sql, [limit], OperationRow::read)
+    }
+
+    /// The newest steps of all operations, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn steps(&self, limit: u32) -> Result<Vec<StepRow>, OpenError> {
+        let columns = StepRow::COLUMNS;
+        let sql = format!("SELECT {columns} FROM step ORDER BY id DESC LIMIT ?1");
+        self.rows(&sql, [limit], StepRow::read)
+    }
+
+    /// True if a plan with this hash was confirmed.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn is_used(&self, hash: &PlanHash) -> Result<bool, OpenError> {
+        scan::is_used(&self.conn, &hash.to_string()).map_err(|error| self.named(error))
+    }
+
+    /// Who owns the run, or did last.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn owner(&self) -> Result<Option<OwnerRecord>, OpenError> {
+        OwnerRecord::find(&self.conn).map_err(|error| self.named(error))
+    }
+
+    /// True if a driver lives.
+    ///
+    /// # Errors
+    /// Fails if the lock cannot be asked.
+    pub fn is_locked(&self) -> Result<bool, OpenError> {
+        is_locked(self.paths.dir())
+    }
+
+    /// Reads the whole file and checks its structure; slow, and for the command that verifies a journal.
+    ///
+    /// # Errors
+    /// Fails with what is damaged.
+    pub fn verify(&self) -> Result<(), OpenError> {
+        let said = self
+            .conn
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+            .map_err(|error| self.named(error))?;
+        match said.as_str() {
+            "ok" => Ok(()),
+            _ => Err(OpenError::Damaged { path: self.paths.journal(), what: said }),
+        }
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, OpenError> {
+        let all = || -> rusqlite::Result<Vec<T>> {
+            self.conn.prepare_cached(sql)?.query_map(values, read)?.collect()
+        };
+        all().map_err(|error| self.named(error))
+    }
+}
+
+/// True if a driver lives in the state directory `dir`, whether or not it has a journal yet.
+///
+/// # Errors
+/// Fails if the lock cannot be asked.
+pub fn is_locked(dir: &Path) -> Result<bool, OpenError> {
+    let path = StatePaths::new(dir).lock();
+    RunLock::is_held(&path).map_err(|error| OpenError::Io { path, source: Box::new(error) })
+}

@@ -1,0 +1,121 @@
+//! Brings a file to the present schema, and refuses one that is not ours, newer, or tampered with.
+//!
+//! Migrations are contiguous, and each is remembered with the digest of its text: a file whose history differs
+//! from this program's is not guessed at. Reading never migrates.
+
+use std::fmt::Write as _;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use sha2::{Digest, Sha256};
+
+/// Marks a file as a journal of Levelhead: `LvHd`.
+const APPLICATION_ID: i32 = 0x4c76_4864;
+
+/// Every migration in order; an entry is never edited once released.
+const MIGRATIONS: [&str; 1] = [include_str!("0001_journal.sql")];
+
+const MIGRATION_TABLE: &str = "CREATE TABLE migration (
+    version INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL
+) STRICT";
+
+/// Why a file's schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SchemaError {
+    #[error("its schema {found} is newer than {known}, the newest that this version knows")]
+    Newer { found: u32, known: u32 },
+    #[error("its schema {found} is older than {known}; the next driver that opens it brings it up")]
+    Older { found: u32, known: u32 },
+    #[error("it holds no journal yet")]
+    Empty,
+    #[error("{0}")]
+    Foreign(&'static str),
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+}
+
+/// The newest schema.
+fn known() -> u32 {
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
+}
+
+/// Checks that the file is a journal with the present schema; writes nothing.
+pub(crate) fn check(conn: &Connection) -> Result<(), SchemaError> {
+    let found = version(conn)?;
+    match found.cmp(&known()) {
+        std::cmp::Ordering::Less => Err(SchemaError::Older { found, known: known() }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(SchemaError::Newer { found, known: known() }),
+    }
+}
+
+/// Brings the file to the present schema, creating it in an empty one.
+pub(crate) fn bring_up(conn: &mut Connection) -> Result<(), SchemaError> {
+    let found = match version(conn) {
+        Ok(found) if found > known() => {
+            return Err(SchemaError::Newer { found, known: known() });
+        }
+        Ok(found) => found,
+        Err(SchemaError::Empty) => 0,
+        Err(other) => return Err(other),
+    };
+    if found == known() {
+        return Ok(());
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if found == 0 {
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+        tx.execute_batch(MIGRATION_TABLE)?;
+    }
+    for (version, sql) in (1_u32..).zip(MIGRATIONS) {
+        if version > found {
+            tx.execute_batch(sql)?;
+            tx.execute("INSERT INTO migration VALUES (?1, ?2)", params![version, digest(sql)])?;
+        }
+    }
+    tx.pragma_update(None, "user_version", known())?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// The file's schema version, after its history was compared with ours.
+fn version(conn: &Connection) -> Result<u32, SchemaError> {
+    let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 && application == 0 {
+        return Err(SchemaError::Empty);
+    }
+    if application != APPLICATION_ID {
+        return Err(SchemaError::Foreign("it is a database, and not a journal of levelhead"));
+    }
+    let version: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version > known() {
+        return Ok(version);
+    }
+    let rows: i64 = conn.query_row("SELECT count(*) FROM migration", [], |row| row.get(0))?;
+    if version == 0 || rows != i64::from(version) {
+        return Err(SchemaError::Foreign("its schema version and its migrations disagree"));
+    }
+    for (number, sql) in (1..=version).zip(MIGRATIONS) {
+        let stored: Option<String> = conn
+            .query_row("SELECT digest FROM migration WHERE version = ?1", [number], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        if stored != Some(digest(sql)) {
+            return Err(SchemaError::Foreign(
+                "its migrations differ from the ones of this version",
+            ));
+        }
+    }
+    Ok(version)
+}
+
+fn digest(sql: &str) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(sql.as_bytes()) {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    text
+}

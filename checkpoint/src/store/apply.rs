@@ -1,0 +1,288 @@
+//! One commit as SQL, inside a transaction that the writer holds.
+//!
+//! A refusal undoes this commit alone; a failure of the database ends the store.
+
+use reconciler_core::{
+    checkpoint::{OperationCheckpoint, StepCheckpoint, StepMark},
+    effect::Intent,
+    id::{Fence, OperationId},
+    time::Timestamp,
+};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use serde::Serialize;
+
+use super::seam::{Commit, StoreError};
+use crate::{
+    codec::{num, parsed, time},
+    event::{EventWrite, PassRow},
+    operation::{OperationStatus, OperationWrite},
+    record::{GroupWrite, RecordWrite, ShapeRow, UsedPlan},
+    scan,
+    step::StepWrite,
+};
+
+/// Why a commit was not applied.
+pub(super) enum Fault {
+    /// Only this commit is refused.
+    Refused(StoreError),
+    /// The database failed.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+type Applied = Result<(), Fault>;
+
+/// Applies commits in one transaction and counts the rows that they touch.
+pub(super) struct Apply<'a> {
+    pub(super) conn: &'a Connection,
+    pub(super) fence: Fence,
+    pub(super) rows: u64,
+}
+
+impl Apply<'_> {
+    /// Applies one commit.
+    pub(super) fn commit(&mut self, commit: &Commit) -> Applied {
+        let at = commit.at;
+        commit.pass.iter().try_for_each(|pass| self.pass(pass))?;
+        commit.shape.iter().try_for_each(|shape| self.shape(shape))?;
+        commit.used_plan.iter().try_for_each(|plan| self.used_plan(plan, at))?;
+        let mut touched = Vec::new();
+        for write in &commit.operations {
+            self.open(write, at)?;
+        }
+        for step in &commit.steps {
+            touched.push(self.step(step)?);
+        }
+        for intent in &commit.intents {
+            self.intent(intent, at)?;
+            touched.push(intent.operation);
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        touched.iter().try_for_each(|operation| self.derive(*operation, at))?;
+        commit.operations.iter().try_for_each(|write| self.close(write, at))?;
+        commit.records.iter().try_for_each(|record| self.record(record))?;
+        commit.groups.iter().try_for_each(|group| self.group(group))?;
+        commit.events.iter().try_for_each(|event| self.event(event))
+    }
+
+    fn prepare(&self, sql: &str) -> Result<CachedStatement<'_>, Fault> {
+        Ok(self.conn.prepare_cached(sql)?)
+    }
+
+    fn run(&mut self, sql: &str, values: impl rusqlite::Params) -> Result<usize, Fault> {
+        let n = self.prepare(sql)?.execute(values)?;
+        self.rows = self.rows.saturating_add(n as u64);
+        Ok(n)
+    }
+
+    fn pass(&mut self, row: &PassRow) -> Applied {
+        let sql = "INSERT OR REPLACE INTO pass VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let values = params![
+            num(row.pass.get()),
+            time(row.at),
+            row.trigger.as_str(),
+            row.facts,
+            row.transitions,
+            row.effects,
+            row.failures,
+            num(row.micros)
+        ];
+        self.run(sql, values).map(drop)
+    }
+
+    fn shape(&mut self, row: &ShapeRow) -> Applied {
+        // Never an older shape over a newer one, nor other content under one generation (C15, R20 to R22).
+        if let Some(present) = scan::present_shape(self.conn)? {
+            let follows = present.shape.may_become(&row.shape);
+            follows.map_err(|error| Fault::Refused(StoreError::Shape(error)))?;
+        }
+        let sql = "INSERT OR REPLACE INTO shape (generation, shape, source, who, plan, \
+                   file_digest, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let values = params![
+            num(row.shape.generation.get()),
+            encode("the shape", &row.shape)?,
+            row.source.as_str(),
+            row.who.as_str(),
+            row.plan.map(|plan| plan.to_string()),
+            row.file_digest,
+            time(row.at)
+        ];
+        self.run(sql, values).map(drop)
+    }
+
+    fn used_plan(&mut self, plan: &UsedPlan, at: Timestamp) -> Applied {
+        let sql = "INSERT INTO used_plan VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        let values = params![plan.hash.to_string(), num(plan.serial.get()), time(at)];
+        match self.run(sql, values)? {
+            0 => Err(Fault::Refused(StoreError::PlanUsed(plan.hash))),
+            _inserted => Ok(()),
+        }
+    }
+
+    fn open(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
+        let OperationWrite::Open { id, group, plan, goals } = write else { return Ok(()) };
+        let sql = "INSERT INTO operation (id, node_group, plan, fence, status, checkpoint, goals, \
+                   opened_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) \
+                   ON CONFLICT DO NOTHING";
+        let values = params![
+            num(id.get()),
+            group.as_str(),
+            plan.to_string(),
+            num(self.fence.get()),
+            OperationStatus::Active.as_str(),
+            OperationCheckpoint::IntentPersisted.to_string(),
+            goals,
+            time(at)
+        ];
+        match self.run(sql, values)? {
+            0 => Err(Fault::Refused(StoreError::OperationUsed(*id))),
+            _inserted => Ok(()),
+        }
+    }
+
+    fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
+        let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
+        let not_open = || Fault::Refused(StoreError::OperationNotOpen(*id));
+        let derived = self
+            .prepare("SELECT checkpoint FROM operation WHERE id = ?1 AND status = 'active'")?
+            .query_row([num(id.get())], |row| parsed(row, "checkpoint"))
+            .optional()?
+            .ok_or_else(not_open)?;
+        let sql = "UPDATE operation SET status = ?2, checkpoint = ?3, superseded_by = ?4, \
+                   updated_at = ?5, closed_at = ?5 WHERE id = ?1";
+        let values = params![
+            num(id.get()),
+            OperationStatus::Closed(*outcome).as_str(),
+            outcome.checkpoint(derived).to_string(),
+            superseded_by.map(|id| num(id.get())),
+            time(at)
+        ];
+        self.run(sql, values).map(drop)
+    }
+
+    /// Notes what became of a step. A late result of a closed operation is kept as well: it happened.
+    fn step(&mut self, write: &StepWrite) -> Result<OperationId, Fault> {
+        let unknown = || Fault::Refused(StoreError::StepUnknown(write.step));
+        let (operation, slot) = self
+            .prepare("SELECT operation, slot FROM step WHERE id = ?1")?
+            .query_row([num(write.step.get())], |row| {
+                Ok((row.get::<_, i64>("operation")?, parsed(row, "slot")?))
+            })
+            .optional()?
+            .ok_or_else(unknown)?;
+        let checkpoint = StepCheckpoint::new(slot, write.mark);
+        let sql = "UPDATE step SET checkpoint = ?2, rank = CASE WHEN rank IS NULL THEN NULL \
+                   ELSE ?3 END, result = ?4, finished_at = ?5 WHERE id = ?1";
+        let values = params![
+            num(write.step.get()),
+            checkpoint.to_string(),
+            checkpoint.class().rank(),
+            write.result.as_str(),
+            write.finished_at.map(time)
+        ];
+        self.run(sql, values)?;
+        Ok(OperationId::new(operation.cast_unsigned()))
+    }
+
+    fn intent(&mut self, intent: &Intent, at: Timestamp) -> Applied {
+        let (step, operation) = (intent.step, intent.operation);
+        if intent.fence != self.fence {
+            let (found, mine) = (intent.fence, self.fence);
+            return Err(Fault::Refused(StoreError::IntentFence { step, found, mine }));
+        }
+        let open = self
+            .prepare("SELECT 1 FROM operation WHERE id = ?1 AND status = 'active'")?
+            .exists([num(operation.get())])?;
+        if !open {
+            return Err(Fault::Refused(StoreError::OperationNotOpen(operation)));
+        }
+        let slot = intent.slot.to_string();
+        let sql = "UPDATE step SET rank = NULL \
+                   WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
+        self.run(sql, params![num(operation.get()), slot])?;
+        let checkpoint = StepCheckpoint::new(intent.slot.clone(), StepMark::EffectPending);
+        let sql = "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
+                   ?13, '', ?14, NULL) ON CONFLICT DO NOTHING";
+        let values = params![
+            num(step.get()),
+            num(operation.get()),
+            slot,
+            num(intent.attempt.ordinal.get()),
+            intent.attempt.uuid.as_bytes(),
+            intent.provider.as_str(),
+            intent.command.kind().as_str(),
+            intent.key.to_string(),
+            num(intent.fence.get()),
+            num(intent.timeout.get()),
+            encode("an intent", &intent.command)?,
+            checkpoint.to_string(),
+            checkpoint.class().rank(),
+            time(at)
+        ];
+        match self.run(sql, values)? {
+            0 => Err(Fault::Refused(StoreError::StepUsed(step))),
+            _inserted => Ok(()),
+        }
+    }
+
+    /// Brings an open operation's checkpoint to what its steps say.
+    fn derive(&mut self, operation: OperationId, at: Timestamp) -> Applied {
+        let sql = "UPDATE operation SET updated_at = ?2, checkpoint = (SELECT checkpoint FROM step \
+                   WHERE operation = ?1 AND rank IS NOT NULL ORDER BY rank DESC, id DESC LIMIT 1) \
+                   WHERE id = ?1 AND status = 'active'";
+        self.run(sql, params![num(operation.get()), time(at)]).map(drop)
+    }
+
+    fn record(&mut self, write: &RecordWrite) -> Applied {
+        match write {
+            RecordWrite::Put(record) => {
+                let sql = "INSERT INTO record VALUES (?1, ?2) \
+                           ON CONFLICT (slot) DO UPDATE SET record = excluded.record";
+                let json = encode("a record", record)?;
+                self.run(sql, params![record.slot.to_string(), json])
+            }
+            RecordWrite::Remove(slot) => {
+                self.run("DELETE FROM record WHERE slot = ?1", [slot.to_string()])
+            }
+        }
+        .map(drop)
+    }
+
+    fn group(&mut self, write: &GroupWrite) -> Applied {
+        let group = write.group.as_str();
+        match &write.hold {
+            Some(hold) => {
+                let sql = "INSERT OR REPLACE INTO group_hold VALUES (?1, ?2)";
+                self.run(sql, params![group, encode("a hold", hold)?])
+            }
+            None => self.run("DELETE FROM group_hold WHERE node_group = ?1", [group]),
+        }
+        .map(drop)
+    }
+
+    fn event(&mut self, event: &EventWrite) -> Applied {
+        let subject = event.subject.to_string();
+        let (kind, text) = (event.kind.as_ref(), event.text.as_str());
+        let (at, pass) = (time(event.at), num(event.pass.get()));
+        let repeats = "UPDATE event SET count = count + 1, at = ?4, pass = ?5 WHERE seq = \
+                       (SELECT max(seq) FROM event WHERE subject = ?1) AND kind = ?2 AND text = ?3";
+        if self.run(repeats, params![subject, kind, text, at, pass])? > 0 {
+            return Ok(());
+        }
+        let sql = "INSERT INTO event (first_at, at, pass, subject, kind, text, count) \
+                   VALUES (?4, ?4, ?5, ?1, ?2, ?3, 1)";
+        self.run(sql, params![subject, kind, text, at, pass]).map(drop)
+    }
+}
+
+fn encode(what: &str, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
+    serde_json::to_vec(value).map_err(|source| {
+        Fault::Refused(StoreError::Encode { what: what.to_owned(), source: source.into() })
+    })
+}

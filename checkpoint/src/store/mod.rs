@@ -1,0 +1,17 @@
+//! Where commits go: the seam, and its two stores.
+
+mod apply;
+mod memory;
+mod open;
+mod prune;
+mod seal;
+mod seam;
+mod sqlite;
+mod writer;
+
+pub use memory::MemoryStore;
+pub use open::OpenError;
+pub use seam::{Commit, Committed, Store, StoreError, Ticket};
+pub use sqlite::{Journal, JournalLimits, JournalStats};
+
+pub(crate) use open::open_reading;

@@ -1,0 +1,269 @@
+//! Opening files: what is refused before anything is read, and what a failure is called.
+
+use std::{
+    error::Error,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use reconciler_core::id::Uuid;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::OFlags;
+
+use crate::{codec::is_of_row, owner::OwnerRecord, paths::StatePaths, schema::SchemaError};
+
+/// How long a reader waits for the lock of another one's recovery.
+const BUSY: Duration = Duration::from_secs(5);
+/// Page cache in KiB: a pass touches few pages, and the records live in the driver.
+const CACHE_KIB: i64 = 4_096;
+
+/// Why a journal cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no journal yet.
+    #[error("there is no journal in {}", dir.display())]
+    Missing {
+        /// The state directory.
+        dir: PathBuf,
+    },
+    /// A driver has the run (R189).
+    #[error("{} is driven by another process{}", dir.display(), held_by(owner.as_deref()))]
+    Held {
+        /// The state directory.
+        dir: PathBuf,
+        /// Who has it: process, since when, host, fence. Nothing if it has not said so yet.
+        owner: Option<Box<OwnerRecord>>,
+    },
+    /// The journal is of another run.
+    #[error("{} keeps run {found}, not {expected}", dir.display())]
+    OtherRun {
+        /// The state directory.
+        dir: PathBuf,
+        /// The run that was asked for.
+        expected: Uuid,
+        /// The run that is there.
+        found: Uuid,
+    },
+    /// A newer version wrote it.
+    #[error("{} has schema {found}; this version knows {known} at most", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest that is known.
+        known: u32,
+    },
+    /// An older version wrote it, and a reader never migrates.
+    #[error("{} has schema {found}; the next driver brings it to {known}", path.display())]
+    OlderSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The present one.
+        known: u32,
+    },
+    /// It is no journal, or it is broken; it is left as it is.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It is a link, of the wrong kind, or somebody else's.
+    #[error("{} is not used: {why}", path.display())]
+    Unsafe {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// Reading or writing failed.
+    #[error("{} cannot be used", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+fn held_by(owner: Option<&OwnerRecord>) -> String {
+    owner.map_or_else(String::new, |owner| format!(" (pid {} on {})", owner.pid, owner.host))
+}
+
+impl OpenError {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source: Box::new(source) }
+    }
+
+    /// Names a failure of the database file `path`.
+    pub(crate) fn sql(path: &Path, error: rusqlite::Error) -> Self {
+        damage(path, &error)
+            .unwrap_or_else(|| Self::Io { path: path.to_owned(), source: Box::new(error) })
+    }
+
+    /// Names a schema that does not fit.
+    pub(crate) fn schema(path: &Path, error: SchemaError) -> Self {
+        let path = path.to_owned();
+        match error {
+            SchemaError::Newer { found, known } => Self::NewerSchema { path, found, known },
+            SchemaError::Older { found, known } => Self::OlderSchema { path, found, known },
+            SchemaError::Empty => Self::Missing { dir: path.parent().unwrap_or(&path).to_owned() },
+            SchemaError::Foreign(what) => Self::Damaged { path, what: what.to_owned() },
+            SchemaError::Sql(error) => Self::sql(&path, error),
+        }
+    }
+}
+
+/// The error as damage of the file, if that is what it says.
+pub(crate) fn damage(path: &Path, error: &rusqlite::Error) -> Option<OpenError> {
+    let code = error.sqlite_error_code();
+    // Tables are strict and written by us alone: a misread that is not of a single row is damage as well.
+    let broken = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        || is_of_row(error);
+    broken.then(|| OpenError::Damaged { path: path.to_owned(), what: error.to_string() })
+}
+
+/// Makes the state directory, for its owner alone.
+pub(super) fn make_dir(dir: &Path) -> Result<(), OpenError> {
+    let fail = |error| OpenError::io(dir, error);
+    match fs::symlink_metadata(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+            if let Some(parent) = dir.parent() {
+                File::open(parent).and_then(|parent| parent.sync_all()).map_err(fail)?;
+            }
+        }
+        Err(error) => return Err(fail(error)),
+        Ok(_there) => {}
+    }
+    check_own(dir, true)?;
+    let mode = fs::symlink_metadata(dir).map_err(fail)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)?;
+    }
+    Ok(())
+}
+
+/// Refuses links, wrong kinds and other people's files; what is not there yet is fine.
+pub(super) fn check_own(path: &Path, is_dir: bool) -> Result<(), OpenError> {
+    let refuse = |why| Err(OpenError::Unsafe { path: path.to_owned(), why });
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(OpenError::io(path, error)),
+    };
+    if found.file_type().is_symlink() {
+        return refuse("it is a symbolic link");
+    }
+    if found.is_dir() != is_dir || !(found.is_dir() || found.is_file()) {
+        return refuse("it is not of the expected kind");
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return refuse("it belongs to another user");
+    }
+    if !is_dir && found.nlink() != 1 {
+        return refuse("it has another name as well (a hard link)");
+    }
+    Ok(())
+}
+
+/// Checks every file that `SQLite` will open.
+pub(super) fn check_files(paths: &StatePaths) -> Result<(), OpenError> {
+    let db = paths.journal();
+    for end in ["", "-wal", "-shm"] {
+        let mut name = db.clone().into_os_string();
+        name.push(end);
+        check_own(Path::new(&name), false)?;
+    }
+    Ok(())
+}
+
+/// Opens the database for writing; `SQLite` gives the files beside it the mode of this one.
+pub(super) fn open_writing(paths: &StatePaths) -> Result<Connection, OpenError> {
+    check_files(paths)?;
+    let path = paths.journal();
+    let fail = |error| OpenError::io(&path, error);
+    // Made before SQLite sees it, so that it never stands there with a wider mode.
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(&path);
+    match made {
+        Ok(_closed) => File::open(paths.dir()).and_then(|dir| dir.sync_all()).map_err(fail)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(fail)?;
+        }
+        Err(error) => return Err(fail(error)),
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let tune = || {
+        let conn = Connection::open_with_flags(&path, flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.set_prepared_statement_cache_capacity(64);
+        conn.pragma_update(None, "journal_mode", "WAL")?;
+        conn.pragma_update(None, "synchronous", "FULL")?;
+        conn.pragma_update(None, "cache_size", CACHE_KIB.saturating_neg())?;
+        Ok(conn)
+    };
+    tune().map_err(|error| OpenError::sql(&path, error))
+}
+
+/// Opens the database for reading, beside a live driver or without one.
+pub(crate) fn open_reading(paths: &StatePaths) -> Result<Connection, OpenError> {
+    let path = paths.journal();
+    check_own(paths.dir(), true)?;
+    check_files(paths)?;
+    if !path.exists() {
+        return Err(OpenError::Missing { dir: paths.dir().to_owned() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = |name: &Path, flags| {
+        let conn = Connection::open_with_flags(name, flags)?;
+        conn.busy_timeout(BUSY)?;
+        conn.pragma_update(None, "query_only", true)?;
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_row| Ok(()))?;
+        Ok(conn)
+    };
+    match open(&path, flags) {
+        Ok(conn) => Ok(conn),
+        // On a medium that cannot be written SQLite cannot make its shared memory; without a write-ahead log
+        // nothing is missing from the file itself.
+        Err(error) if cannot_write(&error) && !beside(&path, "-wal").exists() => {
+            open(&immutable(&path), flags | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(|error| OpenError::sql(&path, error))
+        }
+        Err(error) => Err(OpenError::sql(&path, error)),
+    }
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(end);
+    name.into()
+}
+
+fn cannot_write(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure)
+    )
+}
+
+/// The path as a URI that says that the file never changes.
+fn immutable(path: &Path) -> PathBuf {
+    let escaped =
+        path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    format!("file:{escaped}?immutable=1").into()
+}

@@ -1,0 +1,176 @@
+//! The seam between the driver and whatever keeps its journal: submit and poll.
+//!
+//! Submitting never waits for the disk, and polling never waits at all, so that a simulator can complete commits
+//! in an order of its own. Answers come in the order of submission.
+
+use std::sync::Arc;
+
+use reconciler_core::{
+    desired::ShapeError,
+    durable::Durable,
+    effect::Intent,
+    id::{Fence, OperationId, PlanHash, StepId},
+    time::Timestamp,
+};
+
+use crate::{
+    event::{EventWrite, PassRow},
+    operation::OperationWrite,
+    record::{GroupWrite, RecordWrite, ShapeRow, UsedPlan},
+    step::StepWrite,
+};
+
+/// A store of commits.
+pub trait Store: Send {
+    /// Hands over a commit. The answer comes from [`poll`](Self::poll) under the ticket.
+    ///
+    /// Waits only while more commits are queued than the store has room for.
+    fn submit(&mut self, commit: Commit) -> Ticket;
+
+    /// The next answer, if one is there. Answers come in the order of submission, each once.
+    fn poll(&mut self) -> Option<Committed>;
+}
+
+/// The number of a submitted commit; rises by one with each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// What became of a commit.
+#[derive(Debug)]
+pub struct Committed {
+    /// Which one.
+    pub ticket: Ticket,
+    /// Its intents, now on disk and in the order given; or why nothing of it was kept.
+    pub result: Result<Vec<Durable<Intent>>, StoreError>,
+}
+
+/// Everything that one pass wants written: all of it, or nothing.
+///
+/// The parts are applied in the order of the fields. An operation may be opened, get steps and be closed in one
+/// commit; closing comes last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// When the pass ran: the time of everything here that has none of its own.
+    pub at: Timestamp,
+    /// The pass itself.
+    pub pass: Option<PassRow>,
+    /// A new shape, or the present one with a new file digest.
+    pub shape: Option<ShapeRow>,
+    /// The plan that is confirmed.
+    pub used_plan: Option<UsedPlan>,
+    /// Operations that are opened and closed.
+    pub operations: Vec<OperationWrite>,
+    /// Results of earlier steps.
+    pub steps: Vec<StepWrite>,
+    /// Effects that are to happen next; each becomes a step that is pending.
+    pub intents: Vec<Intent>,
+    /// Records that changed.
+    pub records: Vec<RecordWrite>,
+    /// Group holds that changed.
+    pub groups: Vec<GroupWrite>,
+    /// What there is to tell.
+    pub events: Vec<EventWrite>,
+}
+
+impl Commit {
+    /// True if there is nothing to write; such a commit is answered, and costs no sync.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            at: _,
+            pass,
+            shape,
+            used_plan,
+            operations,
+            steps,
+            intents,
+            records,
+            groups,
+            events,
+        } = self;
+        pass.is_none()
+            && shape.is_none()
+            && used_plan.is_none()
+            && operations.is_empty()
+            && steps.is_empty()
+            && intents.is_empty()
+            && records.is_empty()
+            && groups.is_empty()
+            && events.is_empty()
+    }
+}
+
+/// Why a commit was not kept.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another driver took the run; this one must stop (C16).
+    #[error("another driver took the run: this one has fence {mine}, the journal has {present}")]
+    Fenced {
+        /// The fence of this store.
+        mine: Fence,
+        /// The fence in the journal.
+        present: Fence,
+    },
+    /// The plan was confirmed before.
+    #[error("plan {} was used before", .0.short())]
+    PlanUsed(PlanHash),
+    /// The shape may not follow the present one.
+    #[error("the shape may not follow the present one")]
+    Shape(#[source] ShapeError),
+    /// An intent carries another fence than this store's.
+    #[error("the intent of step {step} carries fence {found}, this store has {mine}")]
+    IntentFence {
+        /// The step.
+        step: StepId,
+        /// Its fence.
+        found: Fence,
+        /// The store's.
+        mine: Fence,
+    },
+    /// The number of an operation is taken.
+    #[error("operation {0} exists already")]
+    OperationUsed(OperationId),
+    /// The operation does not exist or is closed; closed ones never change.
+    #[error("operation {0} is not open")]
+    OperationNotOpen(OperationId),
+    /// The number of a step is taken.
+    #[error("step {0} exists already")]
+    StepUsed(StepId),
+    /// There is no such step.
+    #[error("step {0} does not exist")]
+    StepUnknown(StepId),
+    /// A value could not be written as JSON.
+    #[error("{what} cannot be written")]
+    Encode {
+        /// Which value.
+        what: String,
+        /// Why.
+        #[source]
+        source: Arc<serde_json::Error>,
+    },
+    /// The disk or the journal's own bound is full.
+    #[error("there is no room to write")]
+    Full(#[source] Arc<rusqlite::Error>),
+    /// The database failed.
+    #[error("the journal cannot be written")]
+    Database(#[source] Arc<rusqlite::Error>),
+    /// The writer ended without an answer.
+    #[error("the journal's writer is gone")]
+    WriterGone,
+}
+
+impl StoreError {
+    /// True if only this commit was refused and the store goes on; after any other error it takes nothing more.
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::PlanUsed(_)
+            | Self::Shape(_)
+            | Self::IntentFence { .. }
+            | Self::OperationUsed(_)
+            | Self::OperationNotOpen(_)
+            | Self::StepUsed(_)
+            | Self::StepUnknown(_)
+            | Self::Encode { .. } => true,
+            Self::Fenced { .. } | Self::Full(_) | Self::Database(_) | Self::WriterGone => false,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The journal proper: takes a run, recovers what it knows, and hands commits to the writer thread.
+//!
+//! Expected flow: [`Journal::open`] → submit, poll, … → drop, which drains the queue and then lets the run go.
+
+use std::{
+    collections::VecDeque,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{Receiver, RecvError, SyncSender, TryRecvError, channel, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use reconciler_core::id::{Fence, PlanHash};
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::{
+    open::{self, OpenError},
+    seam::{Commit, Committed, Store, StoreError, Ticket},
+    writer::{Job, Shared, Wake, Writer},
+};
+use crate::{
+    codec::parsed,
+    owner::{self, OwnerClaim, OwnerRecord, RunLock},
+    paths::StatePaths,
+    scan::{self, Recovered},
+    schema::{self, SchemaError},
+};
+
+/// Commits that may wait: more than a driver ever has on its way; beyond it submitting waits.
+const QUEUE_MAX: usize = 1_024;
+
+/// Bounds of a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalLimits {
+    /// Most pages of 4 KiB that the file may have; beyond it writing fails as on a full disk.
+    pub pages_max: Option<u32>,
+}
+
+/// What a journal has done since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalStats {
+    /// Syncs of the write-ahead log and of the file.
+    pub syncs: u64,
+    /// Commits that were kept.
+    pub commits: u64,
+    /// Rows that they touched.
+    pub rows: u64,
+}
+
+/// The journal of a run, owned: one writer thread behind a bounded queue.
+#[derive(Debug)]
+pub struct Journal {
+    /// Nothing once the journal is being dropped.
+    jobs: Option<SyncSender<Job>>,
+    answers: Receiver<Committed>,
+    outstanding: VecDeque<Ticket>,
+    last: Ticket,
+    fence: Fence,
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    /// Let go last, when the writer has ended.
+    _lock: RunLock,
+}
+
+impl Journal {
+    /// Takes the run in `dir` for `claim` and reads what is known of it. `wake` is called from the writer thread
+    /// whenever answers are there to be polled, and once when the thread ends.
+    ///
+    /// # Errors
+    /// Refuses a run that is driven by somebody else, another run, a newer schema, a damaged file, links and
+    /// other people's files; fails if the directory cannot be written. Nothing is changed then.
+    pub fn open(
+        dir: &Path,
+        claim: &OwnerClaim,
+        wake: Box<dyn Fn() + Send>,
+    ) -> Result<(Self, Recovered), OpenError> {
+        Self::open_with(dir, claim, JournalLimits::default(), wake)
+    }
+
+    /// As [`open`](Self::open), with bounds.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        dir: &Path,
+        claim: &OwnerClaim,
+        limits: JournalLimits,
+        wake: Box<dyn Fn() + Send>,
+    ) -> Result<(Self, Recovered), OpenError> {
+        let paths = StatePaths::new(dir);
+        open::make_dir(dir)?;
+        let lock = lock(&paths)?;
+        let mut conn = open::open_writing(&paths)?;
+        let was_used = lock.was_used().map_err(|error| OpenError::io(&paths.lock(), error))?;
+        let taken = take(&mut conn, &paths, claim, was_used)?;
+        if !was_used {
+            let marked = lock.mark_used(claim.run);
+            marked.map_err(|error| OpenError::io(&paths.lock(), error))?;
+        }
+        let shared = Arc::new(Shared::default());
+        let mut recovered = start(&mut conn, limits, &shared)
+            .map_err(|error| OpenError::sql(&paths.journal(), error))?;
+        recovered.previous_owner = taken.previous;
+        let (jobs, queue) = sync_channel(QUEUE_MAX);
+        let (answer, answers) = channel();
+        let writer = Writer {
+            conn,
+            fence: taken.fence,
+            jobs: queue,
+            answers: answer,
+            shared: Arc::clone(&shared),
+            failed: None,
+            wake: Wake(wake),
+        };
+        let thread = thread::Builder::new().name("journal".to_owned());
+        let writer = thread.spawn(|| writer.run()).map_err(|error| OpenError::io(dir, error))?;
+        let journal = Self {
+            jobs: Some(jobs),
+            answers,
+            outstanding: VecDeque::new(),
+            last: Ticket(0),
+            fence: taken.fence,
+            shared,
+            writer: Some(writer),
+            _lock: lock,
+        };
+        Ok((journal, recovered))
+    }
+
+    /// The fence under which this journal writes.
+    pub const fn fence(&self) -> Fence {
+        self.fence
+    }
+
+    /// True if a plan with this hash was confirmed at any time of the journal's life.
+    pub fn is_used(&self, hash: &PlanHash) -> bool {
+        self.shared.is_used(hash)
+    }
+
+    /// How many syncs were made since it was opened.
+    pub fn syncs(&self) -> u64 {
+        self.shared.syncs.load(Ordering::Relaxed)
+    }
+
+    /// What was done since it was opened.
+    pub fn stats(&self) -> JournalStats {
+        JournalStats {
+            syncs: self.syncs(),
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            rows: self.shared.rows.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Waits for the next answer; nothing if none is outstanding.
+    pub fn wait(&mut self) -> Option<Committed> {
+        let ticket = self.outstanding.pop_front()?;
+        match self.answers.recv() {
+            Ok(answer) => Some(answer),
+            Err(RecvError) => Some(Committed { ticket, result: Err(StoreError::WriterGone) }),
+        }
+    }
+}
+
+impl Store for Journal {
+    fn submit(&mut self, commit: Commit) -> Ticket {
+        self.last = Ticket(self.last.0.saturating_add(1));
+        self.outstanding.push_back(self.last);
+        // A writer that is gone answers through `poll`, which sees its closed channel.
+        if let Some(jobs) = &self.jobs {
+            jobs.send((self.last, commit)).unwrap_or_default();
+        }
+        self.last
+    }
+
+    fn poll(&mut self) -> Option<Committed> {
+        let ticket = *self.outstanding.front()?;
+        let answer = match self.answers.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => {
+                Committed { ticket, result: Err(StoreError::WriterGone) }
+            }
+        };
+        self.outstanding.pop_front();
+        Some(answer)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Closing the queue ends the writer after what it holds; only then may the lock go.
+        drop(self.jobs.take());
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked wrote nothing after that, and its open transaction is void.
+            writer.join().unwrap_or_default();
+        }
+    }
+}
+
+/// Takes the lock, or says who has it.
+fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
+    let path = paths.lock();
+    open::check_own(&path, false)?;
+    let taken = RunLock::take(&path).map_err(|error| OpenError::io(&path, error))?;
+    taken.ok_or_else(|| {
+        // Who holds it is told as far as it can be read; that it is held is certain.
+        let owner = open::open_reading(paths).ok().and_then(|conn| OwnerRecord::find(&conn).ok());
+        OpenError::Held { dir: paths.dir().to_owned(), owner: owner.flatten().map(Box::new) }
+    })
+}
+
+struct Taken {
+    fence: Fence,
+    previous: Option<OwnerRecord>,
+}
+
+/// Brings the schema up and writes the new owner, unless the file is another run's.
+fn take(
+    conn: &mut Connection,
+    paths: &StatePaths,
+    claim: &OwnerClaim,
+    was_used: bool,
+) -> Result<Taken, OpenError> {
+    let path = paths.journal();
+    let sql = |error| OpenError::sql(&path, error);
+    match schema::check(conn) {
+        Err(SchemaError::Empty) if was_used => {
+            let what = "it is empty, although a journal was kept here".to_owned();
+            return Err(OpenError::Damaged { path, what });
+        }
+        Err(SchemaError::Empty) => {}
+        Ok(()) | Err(SchemaError::Older { .. }) => {
+            let previous = OwnerRecord::find(conn).map_err(sql)?;
+            if let Some(owner) = previous.filter(|owner| owner.run != claim.run) {
+                let dir = paths.dir().to_owned();
+                return Err(OpenError::OtherRun { dir, expected: claim.run, found: owner.run });
+            }
+        }
+        Err(error) => return Err(OpenError::schema(&path, error)),
+    }
+    schema::bring_up(conn).map_err(|error| OpenError::schema(&path, error))?;
+    let mut claim_it = || {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let previous = OwnerRecord::find(&tx)?;
+        let fence = owner::take(&tx, claim, previous.as_ref())?;
+        tx.commit()?;
+        Ok(Taken { fence, previous })
+    };
+    claim_it().map_err(sql)
+}
+
+/// Scans, and prepares the connection for its writer.
+fn start(
+    conn: &mut Connection,
+    limits: JournalLimits,
+    shared: &Arc<Shared>,
+) -> rusqlite::Result<Recovered> {
+    if let Some(pages) = limits.pages_max {
+        conn.pragma_update(None, "max_page_count", pages)?;
+    }
+    // The hook takes the place of the automatic checkpoint: the writer moves the log when it is idle.
+    let pages = Arc::clone(shared);
+    conn.wal_hook(Some(move |_log: &mut rusqlite::hooks::Wal, n: std::ffi::c_int| {
+        pages.log_pages.store(u32::try_from(n).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    let tx = conn.transaction()?;
+    let recovered = scan::scan(&tx)?;
+    {
+        let mut used = tx.prepare("SELECT hash FROM used_plan")?;
+        let mut rows = used.query([])?;
+        while let Some(row) = rows.next()? {
+            shared.use_plan(parsed(row, "hash")?);
+        }
+    }
+    tx.commit()?;
+    Ok(recovered)
+}

@@ -1,0 +1,205 @@
+//! The writer thread: drains the queue, commits what waits in one transaction with one sync, then answers.
+//!
+//! Upholds: the fence is compared in the same transaction as every write (C16); nothing is answered as kept
+//! before its sync (P2); after a failure nothing more is written (C15).
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+    mpsc::{Receiver, RecvTimeoutError, Sender},
+};
+use std::{collections::BTreeSet, time::Duration};
+
+use reconciler_core::id::{Fence, PlanHash};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use super::{
+    apply::{Apply, Fault},
+    prune::{PRUNE_EVERY, prune},
+    seal::seal,
+    seam::{Commit, Committed, StoreError, Ticket},
+};
+use crate::owner;
+
+/// Commits in one transaction at most, so that the first of them does not wait for ever.
+const BATCH_MAX: usize = 256;
+/// Pages in the write-ahead log that are worth moving when nothing else is to be done.
+const IDLE_PAGES: u32 = 256;
+/// Pages in the write-ahead log at which they are moved at once: 32 MiB, which bounds the log and a restart.
+const BUSY_PAGES: u32 = 8_192;
+/// How long the queue must be empty to count as idle.
+const IDLE_AFTER: Duration = Duration::from_millis(250);
+
+/// A commit on its way to the writer.
+pub(super) type Job = (Ticket, Commit);
+
+/// What the writer and its handle both see.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Syncs of the log and of the file.
+    pub(super) syncs: AtomicU64,
+    /// Commits that were kept.
+    pub(super) commits: AtomicU64,
+    /// Rows that they touched.
+    pub(super) rows: AtomicU64,
+    /// Pages in the write-ahead log.
+    pub(super) log_pages: AtomicU32,
+    used: Mutex<BTreeSet<PlanHash>>,
+}
+
+impl Shared {
+    /// Notes that a plan was confirmed.
+    pub(super) fn use_plan(&self, hash: PlanHash) {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+    }
+
+    /// True if the plan was confirmed.
+    pub(super) fn is_used(&self, hash: &PlanHash) -> bool {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).contains(hash)
+    }
+}
+
+/// Calls the wake function once more when the thread ends, so that nobody waits for a writer that is gone.
+pub(super) struct Wake(pub(super) Box<dyn Fn() + Send>);
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The state of the writer thread. The answers stand before `wake`, so that they are closed when it is called.
+pub(super) struct Writer {
+    pub(super) conn: Connection,
+    pub(super) fence: Fence,
+    pub(super) jobs: Receiver<Job>,
+    pub(super) answers: Sender<Committed>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) failed: Option<StoreError>,
+    pub(super) wake: Wake,
+}
+
+impl Writer {
+    /// Runs until the handle is dropped and the queue is empty.
+    pub(super) fn run(mut self) {
+        while let Some(batch) = self.next_batch() {
+            let results = match self.failed.clone() {
+                Some(error) => batch.iter().map(|_job| Err(error.clone())).collect(),
+                None => self.commit(&batch),
+            };
+            for ((ticket, commit), result) in batch.into_iter().zip(results) {
+                let result = result.map(|()| seal(commit.intents));
+                if self.answers.send(Committed { ticket, result }).is_err() {
+                    return;
+                }
+            }
+            (self.wake.0)();
+            self.move_log(BUSY_PAGES);
+        }
+    }
+
+    /// Waits for a commit and takes what else is waiting; moves the log while nothing is.
+    fn next_batch(&mut self) -> Option<Vec<Job>> {
+        let first = if self.shared.log_pages.load(Ordering::Relaxed) < IDLE_PAGES {
+            self.jobs.recv().ok()?
+        } else {
+            match self.jobs.recv_timeout(IDLE_AFTER) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.move_log(IDLE_PAGES);
+                    self.jobs.recv().ok()?
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        };
+        let mut batch = vec![first];
+        batch.extend(self.jobs.try_iter().take(BATCH_MAX.saturating_sub(1)));
+        Some(batch)
+    }
+
+    /// Writes a batch; on a failure all of it fails, and so does everything after it.
+    fn commit(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
+        match self.write(batch) {
+            Ok(results) => {
+                for ((_, commit), result) in batch.iter().zip(&results) {
+                    if result.is_ok() {
+                        self.shared.commits.fetch_add(1, Ordering::Relaxed);
+                        commit.used_plan.iter().for_each(|plan| self.shared.use_plan(plan.hash));
+                    }
+                }
+                results
+            }
+            Err(error) => {
+                self.failed = Some(error.clone());
+                batch.iter().map(|_job| Err(error.clone())).collect()
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &[Job]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        let done = self.shared.commits.load(Ordering::Relaxed);
+        let mut tx =
+            self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
+        let present = owner::fence(&tx).map_err(failure)?;
+        if present != self.fence {
+            return Err(StoreError::Fenced { mine: self.fence, present });
+        }
+        let mut rows = 0_u64;
+        let mut results = Vec::with_capacity(batch.len());
+        for (_, commit) in batch {
+            let mut part = tx.savepoint().map_err(failure)?;
+            let mut apply = Apply { conn: &part, fence: self.fence, rows: 0 };
+            let applied = apply.commit(commit);
+            let touched = apply.rows;
+            match applied {
+                Ok(()) => {
+                    part.commit().map_err(failure)?;
+                    rows = rows.saturating_add(touched);
+                    results.push(Ok(()));
+                }
+                Err(Fault::Refused(error)) => {
+                    part.rollback().map_err(failure)?;
+                    results.push(Err(error));
+                }
+                Err(Fault::Sql(error)) => return Err(failure(error)),
+            }
+        }
+        let width = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        if done / PRUNE_EVERY != done.saturating_add(width) / PRUNE_EVERY {
+            prune(&tx).map_err(failure)?;
+        }
+        tx.commit().map_err(failure)?;
+        if rows > 0 {
+            self.shared.syncs.fetch_add(1, Ordering::Relaxed);
+            self.shared.rows.fetch_add(rows, Ordering::Relaxed);
+        }
+        Ok(results)
+    }
+
+    /// Moves the write-ahead log into the file if it has at least `pages`.
+    fn move_log(&mut self, pages: u32) {
+        if self.failed.is_some() || self.shared.log_pages.load(Ordering::Relaxed) < pages {
+            return;
+        }
+        let moved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            row.get::<_, i64>(1).and_then(|log| Ok((log, row.get::<_, i64>(2)?)))
+        });
+        match moved {
+            Ok((log, moved)) => {
+                self.shared.syncs.fetch_add(2, Ordering::Relaxed);
+                let left = log.saturating_sub(moved).max(0);
+                let left = u32::try_from(left).unwrap_or(u32::MAX);
+                self.shared.log_pages.store(left, Ordering::Relaxed);
+            }
+            Err(error) => self.failed = Some(failure(error)),
+        }
+    }
+}
+
+/// Names a failure of the database.
+fn failure(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full(Arc::new(error)),
+        Some(_) | None => StoreError::Database(Arc::new(error)),
+    }
+}
