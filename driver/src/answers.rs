@@ -80,7 +80,8 @@ impl Loop {
         self.fold_waiting();
         let was_waiting = self.state.mode == Mode::Waiting;
         let now = self.now();
-        match self.state.confirm(edit, hash, source, now) {
+        let used = self.store.is_used(&hash);
+        match self.state.confirm(edit, hash, source, used, now) {
             Err(refusal) => drop(answer.send(Err(refusal))),
             Ok(confirmed) => {
                 if was_waiting {

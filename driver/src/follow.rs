@@ -3,10 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use checkpoint::{event::Subject, store::Commit};
-use reconciler_core::{
-    desired::ClusterShape,
-    id::ProviderName,
-};
+use reconciler_core::{desired::ClusterShape, id::ProviderName};
 
 use crate::{
     config::{self, ProviderDecl},
@@ -66,9 +63,10 @@ impl Loop {
         let (path, auto) = (follow.path.display().to_string(), follow.auto);
         let problem = match (follow.load)() {
             Err(problem) => Some(problem),
-            Ok(content) if content.providers != follow.providers => {
-                Some("its providers changed; a driver takes over providers only when it starts".to_owned())
-            }
+            Ok(content) if content.providers != follow.providers => Some(
+                "its providers changed; a driver takes over providers only when it starts"
+                    .to_owned(),
+            ),
             Ok(content) => self.take_content(content, auto, &path),
         };
         if let Some(problem) = problem {
@@ -102,8 +100,8 @@ impl Loop {
         let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
         let now = self.now();
         let plan = self.state.plan(&edit, now).map_err(|refusal| refusal.message)?;
-        let confirmed =
-            self.state.confirm(edit, plan.hash, &source, now).map_err(|refusal| refusal.message)?;
+        let confirmed = self.state.confirm(edit, plan.hash, &source, false, now);
+        let confirmed = confirmed.map_err(|refusal| refusal.message)?;
         if !confirmed.commit.is_empty() {
             self.submit(confirmed.commit);
         }

@@ -5,12 +5,16 @@
 //!
 //! Not here: decisions (`reconciler-core`), storage (`checkpoint`), providers (`executor`).
 
+mod answers;
 pub mod api;
 pub mod config;
+mod follow;
 mod handle;
 mod history;
 mod inbox;
 mod journaling;
+mod link;
+mod listings;
 mod offline;
 mod operations;
 mod pass;
@@ -23,10 +27,13 @@ mod start;
 mod state;
 pub mod view;
 mod view_build;
+mod watch_file;
 
-pub use handle::{Handle, Source};
+pub use follow::{Content, Load};
+pub use handle::{Face, Handle, Source};
 pub use inbox::StopReason;
-pub use offline::{Offline, OfflineError};
+pub use link::Link;
+pub use offline::{Offline, OfflineError, events};
 pub use publish::Published;
 pub use run::{DriveError, Ended};
-pub use start::{Driver, Followed, Options, StartError, start};
+pub use start::{Begin, Clock, Driver, Followed, Options, StartError, start, system_clock};

@@ -1,10 +1,6 @@
 //! Observing: listings in rounds, looks by id, watches on workloads; and reports turned into facts.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use executor::{dispatch::Report, seam::Capabilities};
 use reconciler_core::{
@@ -64,7 +60,11 @@ impl Listings {
     pub(crate) fn next_at(&self) -> Option<Instant> {
         let waiting = self.rounds.values().filter(|round| !round.under_way);
         let next = waiting.map(|round| round.next_at).min();
-        if self.first_round_over() { next } else { Some(next.map_or(self.first_until, |at| at.min(self.first_until))) }
+        if self.first_round_over() {
+            next
+        } else {
+            Some(next.map_or(self.first_until, |at| at.min(self.first_until)))
+        }
     }
 }
 
@@ -165,6 +165,7 @@ impl Loop {
         let asked_at = round.asked_at;
         let grace = limits::ABSENCE_GRACE.max(visibility);
         let fence = self.state.fence;
+        self.listed = true;
         self.trigger = "listing";
         self.facts.push(Fact::Listed { provider, listing, asked_at, grace, fence });
     }

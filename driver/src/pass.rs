@@ -88,7 +88,7 @@ impl State {
         if !changed.is_empty() || tally.effects > 0 {
             let moved = changed.iter().map(|slot| (slot.clone(), letter_of(&before, slot)));
             let view = self.note_pass(&tally, input.trigger, begun, now);
-                self.history.push_pass(view.clone(), moved.collect());
+            self.history.push_pass(view.clone(), moved.collect());
             commit.pass = Some(pass_row(&view));
         }
         let commit = (!commit.is_empty()).then_some(commit);
@@ -110,6 +110,7 @@ impl State {
         let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
         plan.admit(most.saturating_sub(in_flight));
         self.work = plan.waiting.drain(..).collect();
+        self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let looks = std::mem::take(&mut plan.looks);
         for (slot, transition) in plan.take_transitions() {
             tally.transitions += usize::from(self.fold(Fact::Decided { slot, transition }, now));

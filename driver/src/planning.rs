@@ -19,7 +19,10 @@ use reconciler_core::{
 use crate::{
     handle::Source,
     state::{Mode, State},
-    view::{ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView, VIEW_SCHEMA},
+    view::{
+        ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView,
+        VIEW_SCHEMA,
+    },
 };
 
 /// A plan that passed its confirmation.
@@ -93,9 +96,10 @@ impl State {
         edit: Edit,
         hash: PlanHash,
         source: &Source,
+        used: bool,
         now: Timestamp,
     ) -> Result<Confirmed, Refusal> {
-        if self.used.contains(&hash) {
+        if used {
             return Err(stale("this plan was confirmed before; a plan is good for one use"));
         }
         let plan = self.plan(&edit, now)?;
@@ -121,7 +125,7 @@ impl State {
         now: Timestamp,
     ) -> Confirmed {
         let mut commit = Commit { at: now, ..Commit::default() };
-        self.mode = Mode::Driving;
+        let was_waiting = std::mem::replace(&mut self.mode, Mode::Driving) == Mode::Waiting;
         let reshaped = target.generation != self.shape.generation;
         let redigested = digest.is_some() && digest != self.file_digest;
         let old = std::mem::replace(&mut self.shape, target);
@@ -140,14 +144,17 @@ impl State {
         }
         if reshaped || !plan.is_empty() {
             commit.used_plan = Some(UsedPlan { hash: plan.hash, serial: self.counters.serial });
-            self.used.insert(plan.hash);
             self.counters.serial = self.counters.serial.next();
         }
         if reshaped {
             self.tell_shape(&old, plan.hash, source, now, &mut commit);
         }
         self.open_for(plan, &mut commit);
-        self.mark_changed(&old);
+        if was_waiting {
+            self.mark_all();
+        } else {
+            self.mark_changed(&old);
+        }
         Confirmed { generation: self.shape.generation, commit }
     }
 
@@ -199,7 +206,13 @@ fn stale(message: &str) -> Refusal {
 pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
     let mut groups: BTreeMap<GroupId, PlanGroupView> = BTreeMap::new();
     for (group, (from, to)) in &plan.counts {
-        let view = PlanGroupView { group: group.clone(), from: *from, to: *to, changes: Vec::new(), unchanged: 0 };
+        let view = PlanGroupView {
+            group: group.clone(),
+            from: *from,
+            to: *to,
+            changes: Vec::new(),
+            unchanged: 0,
+        };
         groups.insert(group.clone(), view);
     }
     for change in &plan.changes {
@@ -245,7 +258,8 @@ pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
 }
 
 fn count(view: &mut PlanView, group: &mut PlanGroupView) {
-    let of = |kind| u32::try_from(group.changes.iter().filter(|c| c.kind == kind).count()).unwrap_or(0);
+    let of =
+        |kind| u32::try_from(group.changes.iter().filter(|c| c.kind == kind).count()).unwrap_or(0);
     view.create += of(ChangeKind::Create);
     view.replace += of(ChangeKind::Replace);
     view.repair += of(ChangeKind::Repair);

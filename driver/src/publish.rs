@@ -12,7 +12,7 @@ use reconciler_core::{
 
 use crate::{
     history::History,
-    state::{Mode, State},
+    state::State,
     view::{DriverView, FileView, RunState, RunView},
     view_build,
 };
@@ -28,7 +28,6 @@ pub struct Published {
     pub(crate) pass: PassNumber,
     pub(crate) at: Timestamp,
     pub(crate) due: Option<Timestamp>,
-    pub(crate) waiting: bool,
     pub(crate) settled: bool,
 }
 
@@ -104,8 +103,7 @@ impl State {
             file: file.cloned(),
             pass: self.counters.pass,
             at: now,
-            due: self.cluster.next_due(),
-            waiting: self.mode == Mode::Waiting,
+            due: self.next_due(),
             settled: in_flight == 0 && self.work.is_empty(),
         }
     }

@@ -90,9 +90,8 @@ impl State {
         match subject {
             Subject::Slot(slot) => vec![slot.clone()],
             Subject::Group(group) => {
-                let doubtful = |r: &&std::sync::Arc<NodeRecord>| {
-                    r.hold.is_some() || r.missing_since.is_some()
-                };
+                let doubtful =
+                    |r: &&std::sync::Arc<NodeRecord>| r.hold.is_some() || r.missing_since.is_some();
                 let records = self.cluster.group(group).map(AsRef::as_ref);
                 let records = records.into_iter().flat_map(|g| g.records());
                 records.filter(doubtful).map(|r| r.slot.clone()).collect()
@@ -115,7 +114,10 @@ impl State {
         let hash = token(self.shape.uuid, &subject.to_string(), &holds);
         let mut view = ReleaseView {
             subject: subject.to_string(),
-            holds: held.iter().map(|(at, h)| format!("{at}: {}: {}", h.code.as_str(), h.text)).collect(),
+            holds: held
+                .iter()
+                .map(|(at, h)| format!("{at}: {}: {}", h.code.as_str(), h.text))
+                .collect(),
             seen: self.seen(subject),
             hash,
             released: false,
@@ -123,7 +125,8 @@ impl State {
         let Some(confirm) = confirm else { return Ok((view, None)) };
         if confirm != hash {
             let hint = format!("the holds as they stand are confirmed by {hash}");
-            let message = format!("the holds on {subject} are not the ones that this hash confirms");
+            let message =
+                format!("the holds on {subject} are not the ones that this hash confirms");
             return Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) });
         }
         if let Subject::Group(group) = subject {
@@ -165,8 +168,10 @@ impl State {
     fn seen(&self, subject: &Subject) -> Vec<String> {
         let line = |slot: &LogicalNodeId| {
             let record = self.cluster.record(slot)?;
-            let lease = record.stage.lease().map_or("no lease".to_owned(), |l| format!("lease {}", l.id));
-            let missing = if record.missing_since.is_some() { ", missing from the last listing" } else { "" };
+            let lease =
+                record.stage.lease().map_or("no lease".to_owned(), |l| format!("lease {}", l.id));
+            let missing =
+                if record.missing_since.is_some() { ", missing from the last listing" } else { "" };
             Some(format!("{slot}: {}, {lease}{missing}", record.stage.name().as_str()))
         };
         self.release_looks(subject).iter().filter_map(line).collect()

@@ -1,15 +1,18 @@
 //! What a driver finds when it takes a run: records, holds and counters as they were journaled, and the doubt
 //! about everything that was on its way.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use checkpoint::scan::Recovered;
+use checkpoint::scan::{Recovered, RowKind};
 use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Transition},
     hold::{Hold, HoldCode},
-    id::{AttemptOrdinal, LogicalNodeId, ProviderName, RunName, Uuid},
+    id::{AttemptOrdinal, Fence, LogicalNodeId, ProviderName, RunName, Uuid},
     observed::ClusterState,
     redact::Redacted,
     time::Timestamp,
@@ -28,23 +31,26 @@ pub(crate) struct Given {
     pub(crate) uuid: Uuid,
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
     pub(crate) parallelism: u32,
+    pub(crate) plan_fence: Fence,
     pub(crate) mode: Mode,
 }
 
 impl State {
-    /// Takes back what the journal holds.
-    pub(crate) fn resume(given: Given, recovered: Recovered, now: Timestamp) -> Self {
+    /// Takes back what the journal holds; with `doubt`, whatever was on its way has an unknown outcome now.
+    pub(crate) fn resume(given: Given, recovered: Recovered, doubt: bool, now: Timestamp) -> Self {
         let shape = recovered.shape.as_ref().map(|row| Arc::clone(&row.shape));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
-        let cluster = ClusterState::restore(recovered.records, recovered.holds, now);
-        let open = recovered.open_operations.iter().map(|open| (open.row.group.clone(), open.row.id));
-        let events = recovered.events.iter().map(event_view).collect();
+        let cluster = ClusterState::restore(recovered.records, recovered.group_holds, now);
+        let open =
+            recovered.open_operations.iter().map(|open| (open.row.group.clone(), open.row.id));
+        let next_event = recovered.events.last().map_or(1, |event| event.seq.saturating_add(1));
+        let events = recovered.events.iter().rev().map(event_view).collect();
         let mut state = Self {
             cluster,
             shape,
-            file_digest: recovered.shape.and_then(|row| row.file_digest),
+            file_digest: recovered.file_digest,
             fence: recovered.fence,
-            plan_fence: recovered.plan_fence,
+            plan_fence: given.plan_fence,
             counters: Counters {
                 pass: recovered.last_pass,
                 operation: recovered.next_operation,
@@ -52,35 +58,42 @@ impl State {
                 serial: recovered.serial,
             },
             operations: Operations::restore(open),
-            used: recovered.used_plans,
-            work: std::collections::BTreeSet::new(),
-            history: History::restore(events, recovered.next_event),
+            work: BTreeSet::new(),
+            requeue_at: None,
+            history: History::restore(events, next_event),
             capabilities: given.capabilities,
             parallelism: given.parallelism,
             mode: given.mode,
         };
         for bad in &recovered.unreadable {
-            state.hold_unreadable(&bad.slot, &bad.error, now);
+            match bad.kind {
+                RowKind::Record => state.hold_unreadable(&bad.key, &bad.why, now),
+                RowKind::GroupHold | RowKind::Operation | RowKind::Step | RowKind::Event => {
+                    tracing::error!(row = ?bad.kind, key = bad.key, why = %bad.why, "a row cannot be read");
+                }
+            }
         }
-        state.fold(Fact::Resumed, now);
+        if doubt {
+            state.fold(Fact::Resumed, now);
+        }
         state.mark_all();
         state
     }
 
     /// A record that cannot be read holds its slot, so that nothing is made a second time (D13, C17).
-    fn hold_unreadable(&mut self, slot: &str, error: &str, now: Timestamp) {
+    fn hold_unreadable(&mut self, slot: &str, why: &Redacted, now: Timestamp) {
         let Ok(slot) = slot.parse::<LogicalNodeId>() else {
-            tracing::error!(slot, error, "a record names no slot; it is left alone");
+            tracing::error!(slot, %why, "a record names no slot; it is left alone");
             return;
         };
         let shape = Arc::clone(&self.shape);
         let Some(group) = shape.group(&slot.group) else {
-            tracing::error!(%slot, error, "a record of an undeclared group cannot be read; it is left alone");
+            tracing::error!(%slot, %why, "a record of an undeclared group cannot be read; it is left alone");
             return;
         };
         let spec = Box::new(shape.stamp(group, slot.clone(), AttemptOrdinal::new(0)));
         self.fold(Fact::Decided { slot: slot.clone(), transition: Transition::Insert(spec) }, now);
-        let text = Redacted::new(&format!("its record cannot be read: {error}"));
+        let text = Redacted::new(&format!("its record cannot be read: {why}"));
         let hold = Hold { code: HoldCode::Unrecognised, text, since: now };
         self.fold(Fact::Decided { slot, transition: Transition::Hold(hold) }, now);
         // The placeholder is not journaled: the row that cannot be read stays as evidence.

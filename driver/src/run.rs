@@ -9,7 +9,7 @@
 //! While a barrier is open, facts queue and no pass runs. Triggers coalesce: whatever came in since the last pass
 //! is one pass (R63). Dropping the future stops the loop between two steps; the journal makes that safe.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use checkpoint::store::{Commit, Store, StoreError, Ticket};
 use executor::dispatch::Dispatcher;
@@ -21,7 +21,9 @@ use tokio::{
 
 use crate::{
     answers::Answers,
+    api,
     follow::Follow,
+    handle::Handle,
     inbox::{Ask, StopReason, Wake},
     listings::Listings,
     pass::PassInput,
@@ -29,6 +31,7 @@ use crate::{
     start::Clock,
     state::{Mode, State},
     view::DriverView,
+    watch_file::watch_file,
 };
 
 /// Longest sleep: a clock that jumped is noticed within it, and costs one comparison.
@@ -81,12 +84,46 @@ pub(crate) struct Loop {
     pub(crate) open_commits: usize,
     pub(crate) barrier: Option<Ticket>,
     pub(crate) trigger: &'static str,
+    /// True if the followed file is to be read.
+    pub(crate) file_changed: bool,
+    /// True if a listing came in since the last pass.
+    pub(crate) listed: bool,
     pub(crate) next_pass: Instant,
     pub(crate) audit_at: Instant,
     pub(crate) stop: Option<StopReason>,
 }
 
 impl Loop {
+    /// Drives with the control socket served and the followed file watched beside it.
+    ///
+    /// # Errors
+    /// Fails when the journal does. A socket or a watch that fails is logged: the run matters more.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the driver starts tasks")]
+    pub(crate) async fn run_served(
+        self,
+        socket: PathBuf,
+        handle: Handle,
+        inbox: mpsc::UnboundedSender<Wake>,
+    ) -> Result<Ended, DriveError> {
+        let mut beside = tokio::task::JoinSet::new();
+        beside.spawn(async move {
+            if let Err(error) = api::serve(&socket, handle).await {
+                tracing::error!(%error, socket = %socket.display(), "the control socket is not served");
+            }
+        });
+        if let Some(path) = self.follow.as_ref().map(|follow| follow.path.clone()) {
+            drop(inbox.send(Wake::FileChanged));
+            beside.spawn(async move {
+                let changed = || inbox.send(Wake::FileChanged).is_ok();
+                if let Err(error) = watch_file(&path, changed).await {
+                    tracing::error!(%error, file = %path.display(), "the file is not watched");
+                }
+            });
+        }
+        // Dropping the set ends both.
+        self.run().await
+    }
+
     /// Drives until it is told to stop or the journal fails.
     ///
     /// # Errors
@@ -119,7 +156,7 @@ impl Loop {
         match wake {
             Wake::Report(report) => self.take_report(report),
             Wake::Committed => {}
-            Wake::FileChanged => self.read_file(),
+            Wake::FileChanged => self.file_changed = true,
             Wake::Ask(ask) if self.listings.first_round_over() => self.answer(ask),
             Wake::Ask(ask) => self.early.push(ask),
             Wake::Stop(reason) => self.stop = Some(reason),
@@ -132,6 +169,9 @@ impl Loop {
         if !self.listings.first_round_over() {
             return;
         }
+        if std::mem::take(&mut self.file_changed) {
+            self.read_file();
+        }
         for ask in std::mem::take(&mut self.early) {
             self.answer(ask);
         }
@@ -142,12 +182,12 @@ impl Loop {
     }
 
     fn has_work(&self) -> bool {
-        let due = self.state.cluster.next_due().is_some_and(|at| at <= (self.clock)());
+        let due = self.state.next_due().is_some_and(|at| at <= (self.clock)());
         let decides = self.state.mode == Mode::Driving;
         !self.facts.is_empty() || self.state.cluster.has_dirty() || (decides && due)
     }
 
-    fn one_pass(&mut self) {
+    pub(crate) fn one_pass(&mut self) {
         let now = (self.clock)();
         let input = PassInput {
             facts: std::mem::take(&mut self.facts),
@@ -172,6 +212,10 @@ impl Loop {
         if output.again {
             self.trigger = "next step";
         }
+        if std::mem::take(&mut self.listed) {
+            self.look_for_missing();
+        }
+        self.finish_releases();
         self.publish();
     }
 
@@ -221,7 +265,7 @@ impl Loop {
             return self.next_pass;
         }
         let now = (self.clock)();
-        let due = self.state.cluster.next_due().filter(|_| self.state.mode == Mode::Driving);
+        let due = self.state.next_due().filter(|_| self.state.mode == Mode::Driving);
         match due {
             Some(at) => {
                 let wait = Duration::from_millis(at.since(now).get());

@@ -9,7 +9,9 @@ use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Verdict},
-    id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, ProviderName, StepId},
+    id::{
+        Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial, ProviderName, StepId,
+    },
     observed::ClusterState,
     time::{Millis, Timestamp},
 };
@@ -54,10 +56,10 @@ pub(crate) struct State {
     pub(crate) counters: Counters,
     /// Open operations.
     pub(crate) operations: Operations,
-    /// Hashes of plans that were used.
-    pub(crate) used: BTreeSet<PlanHash>,
     /// Slots to decide in the next pass.
     pub(crate) work: BTreeSet<LogicalNodeId>,
+    /// When the next of the slots that wait for a provider may be asked again.
+    pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.
     pub(crate) history: History,
     /// What the providers can do.
@@ -79,6 +81,11 @@ impl State {
                 false
             }
         }
+    }
+
+    /// When something falls due by itself.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.cluster.next_due().into_iter().chain(self.requeue_at).min()
     }
 
     /// How long a new thing may stay invisible at the provider of `slot`.

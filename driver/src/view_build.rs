@@ -13,9 +13,7 @@ use crate::{
     history::{Ribbons, letter},
     publish::Published,
     release::hold_view,
-    view::{
-        GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA,
-    },
+    view::{GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA},
 };
 
 /// The whole view of `published`.
@@ -200,7 +198,8 @@ fn node(record: &NodeRecord, reason: Option<&Reason>, ribbon: String) -> NodeVie
         failures: record.backoff.failures,
         due: reason.and_then(|reason| reason.until),
         reason: reason.map_or_else(|| Rung::Steady.to_string(), ToString::to_string),
-        last_error: failure.or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string())),
+        last_error: failure
+            .or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string())),
         endpoint: record.stage.endpoint().map(endpoint),
         lease: record.stage.lease().map(|lease| lease.id.to_string()),
         ribbon,
@@ -226,8 +225,11 @@ fn reached(stage: &NodeStage) -> StageName {
 }
 
 fn endpoint(endpoint: &Endpoint) -> String {
-    let ports: Vec<String> =
-        endpoint.ports.iter().map(|(name, port)| format!("{name}={}:{port}", endpoint.host)).collect();
+    let ports: Vec<String> = endpoint
+        .ports
+        .iter()
+        .map(|(name, port)| format!("{name}={}:{port}", endpoint.host))
+        .collect();
     if ports.is_empty() { endpoint.host.to_string() } else { ports.join(" ") }
 }
 

@@ -74,11 +74,6 @@ impl MemoryStore {
         self.fence
     }
 
-    /// True if a plan with this hash was confirmed.
-    pub fn is_used(&self, hash: &PlanHash) -> bool {
-        self.state.used.contains(hash)
-    }
-
     /// The passes that were written, in order.
     pub fn passes(&self) -> impl Iterator<Item = &PassRow> {
         self.state.passes.values()
@@ -138,6 +133,10 @@ impl Store for MemoryStore {
         self.last = Ticket(self.last.0.saturating_add(1));
         self.queue.push_back((self.last, commit));
         self.last
+    }
+
+    fn is_used(&self, hash: &PlanHash) -> bool {
+        self.state.used.contains(hash)
     }
 
     fn poll(&mut self) -> Option<Committed> {

@@ -29,6 +29,9 @@ pub trait Store: Send {
 
     /// The next answer, if one is there. Answers come in the order of submission, each once.
     fn poll(&mut self) -> Option<Committed>;
+
+    /// True if a plan with this hash was confirmed before.
+    fn is_used(&self, hash: &PlanHash) -> bool;
 }
 
 /// The number of a submitted commit; rises by one with each.

@@ -135,11 +135,6 @@ impl Journal {
         self.fence
     }
 
-    /// True if a plan with this hash was confirmed at any time of the journal's life.
-    pub fn is_used(&self, hash: &PlanHash) -> bool {
-        self.shared.is_used(hash)
-    }
-
     /// How many syncs were made since it was opened.
     pub fn syncs(&self) -> u64 {
         self.shared.syncs.load(Ordering::Relaxed)
@@ -173,6 +168,10 @@ impl Store for Journal {
             jobs.send((self.last, commit)).unwrap_or_default();
         }
         self.last
+    }
+
+    fn is_used(&self, hash: &PlanHash) -> bool {
+        self.shared.is_used(hash)
     }
 
     fn poll(&mut self) -> Option<Committed> {

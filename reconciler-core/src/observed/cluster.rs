@@ -243,6 +243,11 @@ impl ClusterState {
         }
     }
 
+    /// True if some record changed since the change marks were last taken.
+    pub fn has_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
     /// The slots whose record changed since the last call.
     pub fn take_dirty(&mut self) -> BTreeSet<LogicalNodeId> {
         core::mem::take(&mut self.dirty)

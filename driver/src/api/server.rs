@@ -1,0 +1,117 @@
+//! Serves a driver's handle on its socket.
+
+use std::{io, path::Path, time::Duration};
+
+use axum::{
+    Json, Router,
+    extract::{Query, State, rejection::JsonRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use tokio::time::timeout;
+
+use super::{
+    socket,
+    wire::{Applied, ApplyCall, PlanCall, ReleaseCall, SnapshotQuery},
+};
+use crate::{
+    handle::Handle,
+    planning::refuse,
+    view::{Refusal, RefusalKind},
+};
+
+/// How long a snapshot call waits for news before it answers with what there is.
+const NEWS_WAIT: Duration = Duration::from_secs(10);
+
+/// Serves `handle` on the socket at `path` until the future is dropped.
+///
+/// # Errors
+/// Fails if the socket cannot be bound.
+pub(crate) async fn serve(path: &Path, handle: Handle) -> io::Result<()> {
+    let listener = socket::listen(path)?;
+    let router = Router::new()
+        .route("/v1/health", get(health))
+        .route("/v1/snapshot", get(snapshot))
+        .route("/v1/plan", post(plan))
+        .route("/v1/apply", post(apply))
+        .route("/v1/release", post(release))
+        .fallback(unknown)
+        .with_state(handle);
+    axum::serve(listener, router).await
+}
+
+/// A refusal as an answer; the body is the refusal itself.
+struct Refused(Refusal);
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = match self.0.kind {
+            RefusalKind::Invalid => StatusCode::BAD_REQUEST,
+            RefusalKind::Stale => StatusCode::CONFLICT,
+            RefusalKind::Forbidden => StatusCode::FORBIDDEN,
+            RefusalKind::Journal => StatusCode::INTERNAL_SERVER_ERROR,
+            RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        (status, Json(self.0)).into_response()
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+type Body<T> = Result<Json<T>, JsonRejection>;
+
+fn body<T>(body: Body<T>) -> Result<T, Refused> {
+    let Json(value) = body.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
+    Ok(value)
+}
+
+async fn health(State(handle): State<Handle>) -> Response {
+    let published = handle.published().borrow().clone();
+    let standing = published.standing();
+    Json(serde_json::json!({
+        "state": published.state(),
+        "pass": published.pass(),
+        "generation": published.generation(),
+        "want": standing.want,
+        "ready": standing.ready,
+        "held": standing.held,
+    }))
+    .into_response()
+}
+
+async fn snapshot(State(handle): State<Handle>, query: Query<SnapshotQuery>) -> Response {
+    let mut published = handle.published();
+    if let Some(after) = query.after {
+        // Without news in time the answer is the present state: the caller compares the pass.
+        drop(timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await);
+    }
+    let latest = published.borrow().clone();
+    Json(latest.view()).into_response()
+}
+
+async fn plan(State(handle): State<Handle>, call: Body<PlanCall>) -> Result<Response, Refused> {
+    Ok(Json(handle.plan(body(call)?.edit).await?).into_response())
+}
+
+async fn apply(State(handle): State<Handle>, call: Body<ApplyCall>) -> Result<Response, Refused> {
+    let ApplyCall { edit, hash, source } = body(call)?;
+    let generation = handle.apply(edit, hash, source).await?;
+    Ok(Json(Applied { generation }).into_response())
+}
+
+async fn release(
+    State(handle): State<Handle>,
+    call: Body<ReleaseCall>,
+) -> Result<Response, Refused> {
+    let ReleaseCall { subject, confirm } = body(call)?;
+    Ok(Json(handle.release(subject, confirm).await?).into_response())
+}
+
+async fn unknown() -> Refused {
+    Refused(refuse(RefusalKind::Invalid, "there is no such call"))
+}

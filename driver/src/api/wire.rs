@@ -1,0 +1,43 @@
+//! What goes over the socket: the bodies of the calls, versioned by their path.
+
+use reconciler_core::id::{Generation, PassNumber, PlanHash};
+use serde::{Deserialize, Serialize};
+
+use crate::{handle::Source, view::Edit};
+
+/// `POST /v1/plan`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlanCall {
+    pub(super) edit: Edit,
+}
+
+/// `POST /v1/apply`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApplyCall {
+    pub(super) edit: Edit,
+    pub(super) hash: PlanHash,
+    pub(super) source: Source,
+}
+
+/// The answer to `POST /v1/apply`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Applied {
+    pub(super) generation: Generation,
+}
+
+/// `POST /v1/release`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReleaseCall {
+    pub(super) subject: String,
+    pub(super) confirm: Option<PlanHash>,
+}
+
+/// The query of `GET /v1/snapshot`: with `after`, the answer waits until a later pass did something.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SnapshotQuery {
+    pub(super) after: Option<PassNumber>,
+}

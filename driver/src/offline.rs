@@ -1,0 +1,162 @@
+//! A run without its driver: what the journal says, and what a plan would be, without changing anything.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use checkpoint::{
+    event::EventRow,
+    paths::StatePaths,
+    reader::{self, Reader},
+    scan::Recovered,
+    store::OpenError,
+};
+use executor::seam::Provider;
+use reconciler_core::{
+    fold::Fact,
+    id::{ProviderName, RunName, Uuid},
+    limits,
+    observed::NodeRecord,
+    time::Timestamp,
+};
+
+use crate::{
+    planning::plan_view,
+    publish::Published,
+    resume::{Given, event_view},
+    start::{Options, StartError, build_providers, capabilities},
+    state::{Mode, State, millis},
+    view::{Edit, EventView, PlanView, Refusal},
+};
+
+/// Why a run cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum OfflineError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    /// A provider cannot be made.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The plan was refused.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// A run as its journal shows it.
+pub struct Offline {
+    recovered: Recovered,
+}
+
+impl Offline {
+    /// Reads the journal; a run without one is empty.
+    ///
+    /// # Errors
+    /// Fails if a journal is there and cannot be read.
+    pub fn open(paths: &StatePaths) -> Result<Self, OfflineError> {
+        match Reader::open(paths.dir()) {
+            Ok(mut reader) => Ok(Self { recovered: reader.recovered()? }),
+            Err(OpenError::Missing { .. }) => Ok(Self { recovered: Recovered::default() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// True if a driver has the run.
+    ///
+    /// # Errors
+    /// Fails if the lock cannot be asked.
+    pub fn is_driven(paths: &StatePaths) -> Result<bool, OfflineError> {
+        Ok(reader::is_locked(paths.dir())?)
+    }
+
+    /// True if nothing was ever journaled.
+    pub fn is_blank(&self) -> bool {
+        self.recovered.shape.is_none()
+    }
+
+    /// What the journal says, marked as unattended.
+    pub fn published(&self, run: &RunName, uuid: Uuid, now: Timestamp) -> Published {
+        let state = self.state(run, uuid, BTreeMap::new(), limits::PARALLELISM_DEFAULT, false, now);
+        Published {
+            cluster: state.cluster.snapshot(),
+            shape: Arc::clone(&state.shape),
+            history: state.history.clone(),
+            driver: None,
+            file: None,
+            pass: state.counters.pass,
+            at: now,
+            due: None,
+            settled: true,
+        }
+    }
+
+    /// Every record that the journal has.
+    pub fn records(&self) -> &[NodeRecord] {
+        &self.recovered.records
+    }
+
+    /// Plans `edit` on a fresh look at every provider; takes no lock, writes nothing, and gives the hash that
+    /// `apply` recomputes (R84).
+    ///
+    /// # Errors
+    /// Fails if a provider cannot be made, and refuses an edit that makes no sense.
+    pub async fn plan(&self, options: &Options, edit: &Edit) -> Result<PlanView, OfflineError> {
+        let providers = build_providers(options)?;
+        let now = (options.clock)();
+        let capabilities = capabilities(&providers);
+        let (run, uuid) = (&options.run, options.uuid);
+        let mut state = self.state(run, uuid, capabilities, options.parallelism, true, now);
+        for (name, provider) in &providers {
+            self.look(&mut state, options, name, provider.as_ref()).await;
+        }
+        let plan = state.plan(edit, (options.clock)())?;
+        let known = u32::try_from(state.cluster.len()).unwrap_or(u32::MAX);
+        Ok(plan_view(&plan, known))
+    }
+
+    async fn look(
+        &self,
+        state: &mut State,
+        options: &Options,
+        name: &ProviderName,
+        provider: &dyn Provider,
+    ) {
+        let asked_at = (options.clock)();
+        let listing = provider.list_owned(options.uuid).await;
+        let grace = limits::ABSENCE_GRACE.max(millis(provider.capabilities().visibility));
+        let (provider, fence) = (name.clone(), state.fence);
+        let fact = Fact::Listed { provider, listing, asked_at, grace, fence };
+        state.fold(fact, (options.clock)());
+    }
+
+    fn state(
+        &self,
+        run: &RunName,
+        uuid: Uuid,
+        capabilities: BTreeMap<ProviderName, executor::seam::Capabilities>,
+        parallelism: u32,
+        doubt: bool,
+        now: Timestamp,
+    ) -> State {
+        let given = Given {
+            run: run.clone(),
+            uuid,
+            capabilities,
+            parallelism,
+            plan_fence: self.recovered.fence,
+            mode: Mode::Waiting,
+        };
+        State::resume(given, self.recovered.clone(), doubt, now)
+    }
+}
+
+/// Events of a run from its journal, oldest first: those after `after`, or the newest.
+///
+/// # Errors
+/// Fails if there is no journal or it cannot be read.
+pub fn events(
+    paths: &StatePaths,
+    after: Option<u64>,
+    limit: u32,
+) -> Result<Vec<EventView>, OfflineError> {
+    let rows: Vec<EventRow> = Reader::open(paths.dir())?.events(after, limit)?;
+    Ok(rows.iter().map(event_view).collect())
+}

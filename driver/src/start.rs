@@ -1,0 +1,270 @@
+//! Taking a run: the journal with its lock and fence, the providers, and the loop around them.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use checkpoint::{
+    owner::OwnerClaim,
+    paths::StatePaths,
+    scan::Recovered,
+    store::{Journal, OpenError},
+};
+use executor::{
+    dispatch::{Dispatcher, Settings},
+    seam::{BuildError, Capabilities, Provider, ProviderPlace},
+};
+use reconciler_core::{
+    id::{Fence, ProviderName, RunName, Uuid},
+    time::Timestamp,
+};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use crate::{
+    answers::Answers,
+    config::{Catalogue, ProviderDecl},
+    follow::{Follow, Load},
+    handle::Handle,
+    inbox::Wake,
+    listings::Listings,
+    resume::Given,
+    run::{DriveError, Ended, Loop},
+    state::{Mode, State},
+    view::DriverView,
+};
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The time of this machine.
+pub fn system_clock() -> Clock {
+    Arc::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    })
+}
+
+/// How a driver begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// It drives towards the live shape at once.
+    Driving,
+    /// It observes, and decides nothing before a plan is confirmed.
+    Waiting,
+}
+
+/// A desired-state file that a driver follows.
+#[derive(Clone)]
+pub struct Followed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Reads it anew.
+    pub load: Load,
+    /// True if a changed content is applied without an operator.
+    pub auto: bool,
+}
+
+/// What a driver needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the run keeps its state.
+    pub paths: StatePaths,
+    /// The run.
+    pub run: RunName,
+    /// Its identity.
+    pub uuid: Uuid,
+    /// The providers that it may use.
+    pub providers: BTreeMap<ProviderName, ProviderDecl>,
+    /// Who makes them.
+    pub catalogue: Catalogue,
+    /// Where relative paths of providers start.
+    pub base_dir: PathBuf,
+    /// Effects on their way at once, at most.
+    pub parallelism: u32,
+    /// Least time between two passes.
+    pub pace: Duration,
+    /// The file to follow.
+    pub follow: Option<Followed>,
+    /// How it begins.
+    pub begin: Begin,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// Why a run could not be taken; nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The journal could not be opened.
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    /// A provider could not be made.
+    #[error("provider `{name}` cannot be used")]
+    Provider {
+        /// Which.
+        name: ProviderName,
+        /// Why.
+        #[source]
+        source: BuildError,
+    },
+    /// A provider is of a kind that this build does not have.
+    #[error("provider `{name}` is of kind `{kind}`, which this build does not have")]
+    UnknownKind {
+        /// Which.
+        name: ProviderName,
+        /// Its kind.
+        kind: String,
+    },
+}
+
+/// A driver that took its run and is about to work.
+pub struct Driver {
+    handle: Handle,
+    inbox: mpsc::UnboundedSender<Wake>,
+    paths: StatePaths,
+    looping: Loop,
+}
+
+impl Driver {
+    /// The way to ask it for things; answered once it runs.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Drives until told to stop; serves the control socket meanwhile.
+    ///
+    /// # Errors
+    /// Fails when the journal does.
+    ///
+    /// # Cancel safety
+    /// Dropping the future is like killing the driver: the journal makes the next start safe.
+    pub async fn run(self) -> Result<Ended, DriveError> {
+        self.looping.run_served(self.paths.socket(), self.handle, self.inbox).await
+    }
+}
+
+/// The providers of a run, made anew.
+pub(crate) fn build_providers(
+    options: &Options,
+) -> Result<BTreeMap<ProviderName, Arc<dyn Provider>>, StartError> {
+    let build = |(name, decl): (&ProviderName, &ProviderDecl)| {
+        let factory = options.catalogue.get(&decl.kind).ok_or_else(|| StartError::UnknownKind {
+            name: name.clone(),
+            kind: decl.kind.clone(),
+        })?;
+        let place = ProviderPlace {
+            state_dir: options.paths.provider(name),
+            base_dir: options.base_dir.clone(),
+        };
+        let provider = factory.build(&decl.options, &place);
+        let provider =
+            provider.map_err(|source| StartError::Provider { name: name.clone(), source })?;
+        Ok((name.clone(), provider))
+    };
+    options.providers.iter().map(build).collect()
+}
+
+/// What the providers can do.
+pub(crate) fn capabilities(
+    providers: &BTreeMap<ProviderName, Arc<dyn Provider>>,
+) -> BTreeMap<ProviderName, Capabilities> {
+    providers.iter().map(|(name, p)| (name.clone(), p.capabilities().clone())).collect()
+}
+
+/// Takes the run.
+///
+/// # Errors
+/// Refuses a run that another driver has, a journal that is damaged or of another run, and providers that cannot
+/// be made.
+pub fn start(options: Options) -> Result<Driver, StartError> {
+    let (inbox, queue) = mpsc::unbounded_channel();
+    let claim = OwnerClaim {
+        run: options.uuid,
+        name: options.run.clone(),
+        pid: std::process::id(),
+        started: (options.clock)(),
+        host: host(),
+    };
+    let wake = inbox.clone();
+    let wake = Box::new(move || drop(wake.send(Wake::Committed)));
+    let (journal, recovered) = Journal::open(options.paths.dir(), &claim, wake)?;
+    let providers = build_providers(&options)?;
+    let state = resume(&options, recovered, capabilities(&providers));
+    let driver = DriverView {
+        pid: claim.pid,
+        since: claim.started,
+        fence: state.fence,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let now = (options.clock)();
+    let published = Arc::new(state.published(&driver, None, 0, now));
+    let (publisher, receiver) = watch::channel(published);
+    let (fence, reports) = (state.fence, inbox.clone());
+    let dispatcher = Dispatcher::new(
+        Settings {
+            run: options.uuid,
+            parallelism: usize::try_from(options.parallelism).unwrap_or(1),
+        },
+        providers,
+        Arc::new(move || fence),
+        Arc::new(move |report| drop(reports.send(Wake::Report(report)))),
+    );
+    let looping = Loop {
+        listings: Listings::new(&state.capabilities),
+        state,
+        store: Box::new(journal),
+        dispatcher,
+        inbox: queue,
+        publisher,
+        clock: options.clock,
+        driver,
+        follow: options.follow.map(|f| Follow::new(f.path, f.load, f.auto, options.providers)),
+        answers: Answers::default(),
+        pace: options.pace,
+        facts: Vec::new(),
+        looking: std::collections::BTreeSet::new(),
+        early: Vec::new(),
+        open_commits: 0,
+        barrier: None,
+        trigger: "start",
+        file_changed: false,
+        listed: false,
+        next_pass: Instant::now(),
+        audit_at: Instant::now() + Duration::from_mins(1),
+        stop: None,
+    };
+    let handle = Handle::new(inbox.clone(), receiver);
+    Ok(Driver { handle, inbox, paths: options.paths, looping })
+}
+
+fn resume(
+    options: &Options,
+    recovered: Recovered,
+    capabilities: BTreeMap<ProviderName, Capabilities>,
+) -> State {
+    // A driver that waits for one plan binds it to the fence that was durable when the plan was made, which is
+    // the one before its own; a driver that stays makes its plans under its own.
+    let before = recovered.previous_owner.as_ref().map_or(Fence::default(), |owner| owner.fence);
+    let (mode, plan_fence) = match options.begin {
+        Begin::Driving => (Mode::Driving, recovered.fence),
+        Begin::Waiting => (Mode::Waiting, before),
+    };
+    let given = Given {
+        run: options.run.clone(),
+        uuid: options.uuid,
+        capabilities,
+        parallelism: options.parallelism,
+        plan_fence,
+        mode,
+    };
+    State::resume(given, recovered, true, (options.clock)())
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
