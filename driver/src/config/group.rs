@@ -1,0 +1,111 @@
+//! Reads the declared groups: names, counts and, through the sections' own readers, what each node is.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use reconciler_core::{
+    desired::{JoinMode, NodeSpec, RunNodeGroupSpec},
+    id::{GroupId, LogicalNodeId},
+    limits,
+};
+use toml::{Spanned, de::DeValue};
+
+use super::{
+    boot,
+    diagnostic::{Diagnostic, Report},
+    keys, policy,
+    provider::{self, Providers},
+    reader::{At, Section},
+    shape,
+};
+
+/// Longest role: it is shown in one column and given to providers as a label.
+const ROLE_LEN_MAX: usize = 63;
+
+/// Reads `group`; only groups without a problem of their name, count and provider are returned.
+pub(super) fn read(
+    root: &Section<'_>,
+    providers: &Providers,
+    out: &mut Report,
+) -> Vec<RunNodeGroupSpec> {
+    root.require("group", "declare at least one group as [group.NAME]", out);
+    let declared = root.sub_free("group", "groups by name", out);
+    let names: Vec<_> = declared.entries().map(|(name, _)| name).collect();
+    if names.len() > limits::GROUPS_MAX {
+        let message = format!("{} groups are declared", names.len());
+        let hint = format!("at most {} are allowed", limits::GROUPS_MAX);
+        out.push(Diagnostic::new(declared.span.clone(), message).hint(hint));
+    }
+    check_collisions(&names, out);
+    let read = declared.entries().take(limits::GROUPS_MAX);
+    read.filter_map(|(name, value)| one(&name, value, providers, out)).collect()
+}
+
+/// Refuses a group that is called as a slot of another: `web-0` could then mean either.
+fn check_collisions(names: &[At<&str>], out: &mut Report) {
+    let by_name: BTreeMap<_, _> = names.iter().map(|name| (name.value, &name.span)).collect();
+    for name in names {
+        let Ok(slot) = name.value.parse::<LogicalNodeId>() else { continue };
+        let group = slot.group.as_str();
+        if let Some(owner) = by_name.get(group) {
+            let message =
+                format!("group `{}` has the name of a slot of group `{group}`", name.value);
+            let collision = Diagnostic::new(name.span.clone(), message).hint(format!(
+                "choose a name that does not end in a hyphen and a number, such as `{}{}`",
+                group, slot.index
+            ));
+            out.push(collision.related(Range::clone(owner), "its slots are named after it"));
+        }
+    }
+}
+
+fn one(
+    name: &At<&str>,
+    value: &Spanned<DeValue<'_>>,
+    providers: &Providers,
+    out: &mut Report,
+) -> Option<RunNodeGroupSpec> {
+    let section = Section::open(value, &keys::GROUP, out);
+    let parsed = name.value.parse::<GroupId>();
+    if let Err(error) = &parsed {
+        let hint = "use a-z, 0-9 and inner hyphens, a letter first, at most 63 characters";
+        out.push(Diagnostic::new(name.span.clone(), error.to_string()).hint(hint));
+    }
+    section.require("count", "say how many nodes there should be: count = 3", out);
+    let count = section.whole("count", 0..=limits::GROUP_COUNT_MAX, out);
+    let role = role(&section, out).unwrap_or_else(|| name.value.to_owned());
+    let provider = provider::chosen(&section, providers, out);
+    let capabilities = provider.as_ref().and_then(|name| providers.capabilities(name));
+    let shape = shape::read(&section, capabilities, out);
+    let boot = boot::read(&section, out);
+    let join = join(&section, out);
+    let policy = policy::read(&section, &boot, out);
+    let spec = NodeSpec { role, provider: provider?, shape, boot: boot.spec, join };
+    Some(RunNodeGroupSpec::new(parsed.ok()?, count?.value, spec, policy))
+}
+
+fn role(section: &Section<'_>, out: &mut Report) -> Option<String> {
+    let role = section.text("role", out)?;
+    let fits = !role.value.is_empty() && role.value.len() <= ROLE_LEN_MAX;
+    if !fits || role.value.contains(char::is_control) {
+        let hint = format!("write 1 to {ROLE_LEN_MAX} bytes on one line, or leave the key out");
+        out.push(Diagnostic::new(role.span, "the role cannot be shown").hint(hint));
+        return None;
+    }
+    Some(role.value.to_owned())
+}
+
+fn join(section: &Section<'_>, out: &mut Report) -> JoinMode {
+    let join = section.sub("join", &keys::JOIN, out);
+    if let Some(mode) = join.text("mode", out) {
+        let (message, hint) = match mode.value {
+            "none" => return JoinMode::None,
+            "agent" | "probe" => (
+                format!("join mode `{}` is not available in this version", mode.value),
+                "use mode = \"none\": a node counts as joined once it has run for `settle`",
+            ),
+            _ => (format!("unknown join mode `{}`", mode.value), "use mode = \"none\""),
+        };
+        out.push(Diagnostic::new(mode.span, message).hint(hint));
+    }
+    JoinMode::None
+}

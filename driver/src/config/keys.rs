@@ -1,0 +1,85 @@
+//! The keys that each part of the file knows, as data, and the advice for a key that it does not know.
+
+use super::suggest::{listed, nearest};
+
+/// One part of the file: how messages name it, where it is written, and its keys.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// How a message names it.
+    pub(super) what: &'static str,
+    /// Its header, for advice.
+    pub(super) header: &'static str,
+    /// Its keys.
+    pub(super) keys: &'static [&'static str],
+}
+
+/// The top of the file.
+pub(super) const ROOT: Part = Part {
+    what: "the file",
+    header: "the top of the file",
+    keys: &["version", "run", "uuid", "confirm", "parallelism", "provider", "group"],
+};
+/// One group.
+pub(super) const GROUP: Part = Part {
+    what: "a group",
+    header: "[group.NAME]",
+    keys: &["count", "role", "provider", "shape", "boot", "join", "policy"],
+};
+/// What a node needs.
+pub(super) const SHAPE: Part = Part {
+    what: "a shape",
+    header: "[group.NAME.shape]",
+    keys: &["image", "cpus", "memory", "disk", "gpus", "labels"],
+};
+/// How a node comes up.
+pub(super) const BOOT: Part = Part {
+    what: "a boot section",
+    header: "[group.NAME.boot]",
+    keys: &["command", "env", "workdir", "ports", "verify", "settle", "stop_grace"],
+};
+/// One command that must succeed first.
+pub(super) const VERIFY: Part = Part {
+    what: "a verify command",
+    header: "an entry of `verify` in [group.NAME.boot]",
+    keys: &["command", "timeout"],
+};
+/// When a node counts as joined.
+pub(super) const JOIN: Part =
+    Part { what: "a join section", header: "[group.NAME.join]", keys: &["mode"] };
+/// How a node is treated.
+pub(super) const POLICY: Part = Part {
+    what: "a policy",
+    header: "[group.NAME.policy]",
+    keys: &["stable", "max_lost_per_pass", "restart", "timeouts"],
+};
+/// How failures are followed up.
+pub(super) const RESTART: Part = Part {
+    what: "a restart policy",
+    header: "[group.NAME.policy.restart]",
+    keys: &["attempts", "initial", "cap", "jitter"],
+};
+/// How long things may take.
+pub(super) const TIMEOUTS: Part = Part {
+    what: "the timeouts",
+    header: "[group.NAME.policy.timeouts]",
+    keys: &["create", "endpoint", "bootstrap", "cancel", "destroy"],
+};
+
+const PARTS: [&Part; 9] =
+    [&ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS];
+
+/// True for a key of the format itself.
+pub(super) fn is_own(key: &str) -> bool {
+    PARTS.iter().any(|part| part.keys.contains(&key))
+}
+
+/// What to do about `key`, which `part` does not know.
+pub(super) fn advice(part: &Part, key: &str) -> String {
+    if let Some(near) = nearest(key, part.keys.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    if let Some(home) = PARTS.iter().find(|other| other.keys.contains(&key)) {
+        return format!("`{key}` belongs to {}", home.header);
+    }
+    format!("known here: {}", listed(part.keys.iter().copied()))
+}

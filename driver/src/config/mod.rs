@@ -1,0 +1,37 @@
+//! The desired-state file: read, checked as a whole with every problem named at its place, turned into a shape.
+//!
+//! Only here is user TOML read. What a shape means is decided in `reconciler-core`; when a file is applied, in
+//! the loop.
+
+mod boot;
+mod catalogue;
+mod compare;
+mod diagnostic;
+mod env;
+mod group;
+mod keys;
+mod lines;
+mod load;
+mod mask;
+mod placeholder;
+mod policy;
+mod provider;
+mod quantity;
+mod reader;
+mod render;
+mod shape;
+mod source;
+mod starter;
+mod suggest;
+mod syntax;
+mod writeback;
+
+pub use catalogue::Catalogue;
+pub use compare::differs;
+pub use diagnostic::Diagnostic;
+pub use load::{Confirm, FORMAT_VERSION, Loaded, check, load};
+pub use provider::ProviderDecl;
+pub use render::{ConfigError, PlaceView, ProblemView, Problems, SHOWN_MAX};
+pub use source::{FILE_BYTES_MAX, ReadError, Source, read};
+pub use starter::starter;
+pub use writeback::{WriteBackError, with_counts};
