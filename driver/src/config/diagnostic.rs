@@ -21,8 +21,9 @@ pub struct Diagnostic {
     pub hint: Option<Redacted>,
     /// Another place that has a part in it, and what it is.
     pub related: Option<(Range<usize>, Redacted)>,
-    /// True if it concludes from something that is *not* there; doubtful while the syntax is broken.
-    pub from_absence: bool,
+    /// True if it may only follow from broken syntax, and then goes unsaid: what seems to lack, or to stand in
+    /// the wrong place, may stand behind the break.
+    pub doubtful: bool,
     /// True if the span holds a credential, which no excerpt may quote (P8).
     pub secret: bool,
 }
@@ -36,7 +37,7 @@ impl Diagnostic {
             label: None,
             hint: None,
             related: None,
-            from_absence: false,
+            doubtful: false,
             secret: false,
         }
     }
@@ -69,10 +70,10 @@ impl Diagnostic {
         self
     }
 
-    /// Marks it as concluded from an absence.
+    /// Marks it as one that broken syntax may have caused.
     #[must_use]
-    pub fn from_absence(mut self) -> Self {
-        self.from_absence = true;
+    pub fn doubtful(mut self) -> Self {
+        self.doubtful = true;
         self
     }
 }
@@ -103,13 +104,12 @@ impl Report {
     pub(super) fn finish(self, lines: &Lines, syntax: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let broken: BTreeSet<_> = syntax.iter().map(|d| lines.number(d.span.start)).collect();
         let follows = |d: &Diagnostic| {
-            !broken.is_empty() && (d.from_absence || broken.contains(&lines.number(d.span.start)))
+            !broken.is_empty() && (d.doubtful || broken.contains(&lines.number(d.span.start)))
         };
         let mut all = syntax;
         all.extend(self.list.into_iter().filter(|d| !follows(d)));
-        all.sort_by(|a, b| {
-            (a.span.start, a.span.end, &a.message).cmp(&(b.span.start, b.span.end, &b.message))
-        });
+        // At one place they stay in the order in which they were found, which is the order of the format.
+        all.sort_by_key(|d| (d.span.start, d.span.end));
         all.dedup();
         all
     }

@@ -107,7 +107,8 @@ fn root_settings(
         Err(error) => {
             // Each of its reasons was reported at its own place; this keeps a new reason from being lost.
             if out.is_empty() {
-                out.push(Diagnostic::new(root.span.clone(), error.to_string()));
+                let hint = "declare fewer nodes or groups";
+                out.push(Diagnostic::new(root.span.clone(), error.to_string()).hint(hint));
             }
             None
         }

@@ -199,10 +199,7 @@ fn located(problem: OptionProblem, spans: &Spans, section: &Range<usize>) -> Dia
         }
     };
     let diagnostic = Diagnostic::new(span, problem.message);
-    match problem.hint {
-        Some(hint) => diagnostic.hint(hint),
-        None => diagnostic,
-    }
+    diagnostic.hint(problem.hint.as_deref().unwrap_or("see the options of this kind of provider"))
 }
 
 /// Reads the name of the provider of a group, the built-in one if none is given.
@@ -220,7 +217,7 @@ pub(super) fn chosen(
             |near| format!("did you mean `{near}`?"),
         );
         let message = format!("unknown provider `{}`", name.value);
-        out.push(Diagnostic::new(name.span, message).hint(hint).from_absence());
+        out.push(Diagnostic::new(name.span, message).hint(hint).doubtful());
         return None;
     }
     name.value.parse().ok()

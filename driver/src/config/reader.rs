@@ -29,6 +29,7 @@ pub(super) struct At<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Section<'d> {
     table: Option<&'d DeTable<'d>>,
+    at_top: bool,
     /// Where it stands; the place of its parent if it is absent.
     pub(super) span: Range<usize>,
 }
@@ -47,12 +48,12 @@ impl<'d> Section<'d> {
         if table.is_none() {
             out.push(wrong_type(value, &format!("a table ({what})")));
         }
-        Self { table, span: value.span() }
+        Self { table, at_top: false, span: value.span() }
     }
 
     /// The whole file as a section.
     pub(super) fn root(table: &'d DeTable<'d>, out: &mut Report) -> Self {
-        let section = Self { table: Some(table), span: 0..0 };
+        let section = Self { table: Some(table), at_top: true, span: 0..0 };
         section.check_keys(&keys::ROOT, out);
         section
     }
@@ -63,7 +64,9 @@ impl<'d> Section<'d> {
                 let message = format!("unknown key `{}`", key.value);
                 let label = format!("not a key of {}", part.what);
                 let hint = keys::advice(part, key.value);
-                out.push(Diagnostic::new(key.span, message).label(label).hint(hint));
+                let unknown = Diagnostic::new(key.span, message).label(label).hint(hint);
+                // Behind a broken header, a group's keys seem to belong to the top of the file.
+                out.push(if self.at_top { unknown.doubtful() } else { unknown });
             }
         }
     }
@@ -94,14 +97,14 @@ impl<'d> Section<'d> {
     }
 
     fn absent(&self) -> Self {
-        Self { table: None, span: self.span.clone() }
+        Self { table: None, at_top: false, span: self.span.clone() }
     }
 
     /// Reports that `key` is missing, if it is.
     pub(super) fn require(&self, key: &str, hint: &str, out: &mut Report) {
         if self.table.is_some_and(|table| !table.contains_key(key)) {
             let missing = Diagnostic::new(self.span.clone(), format!("`{key}` is missing"));
-            out.push(missing.hint(hint).from_absence());
+            out.push(missing.hint(hint).doubtful());
         }
     }
 
@@ -216,4 +219,28 @@ pub(super) fn wrong_type(value: &Spanned<DeValue<'_>>, wanted: &str) -> Diagnost
         DeValue::Table(_) => "a table",
     };
     Diagnostic::new(value.span(), format!("expected {wanted}, found {found}"))
+        .hint(type_hint(value.get_ref(), wanted))
+}
+
+/// How to write what was probably meant.
+fn type_hint(found: &DeValue<'_>, wanted: &str) -> String {
+    let quoted = |text: &str| format!("write it in quotes: \"{text}\"");
+    match (wanted, found) {
+        ("a whole number", DeValue::String(text)) if text.parse::<u32>().is_ok() => {
+            format!("remove the quotes: {text}")
+        }
+        ("a string", DeValue::Integer(number)) => quoted(&number.to_string()),
+        ("a string", DeValue::Float(float)) => quoted(float.as_str()),
+        ("a string", DeValue::Boolean(flag)) => quoted(&flag.to_string()),
+        (
+            _,
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_),
+        ) => format!("write {wanted}"),
+    }
 }

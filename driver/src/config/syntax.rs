@@ -17,18 +17,43 @@ const TRACED_MAX: usize = 16;
 /// The tree of `text`, and what is wrong with its syntax.
 pub(super) fn parse(text: &str) -> (Spanned<DeTable<'_>>, Vec<Diagnostic>) {
     let (tree, errors) = DeTable::parse_recoverable(text);
-    let mut traced = 0;
-    let diagnostics = errors.iter().map(|error| {
+    let mut twice: Vec<Vec<String>> = Vec::new();
+    let mut diagnostics = Vec::new();
+    for error in errors {
         let span = clamp(text, error.span().unwrap_or(text.len()..text.len()));
         if error.message() != "duplicate key" {
-            return Diagnostic::new(span, format!("invalid TOML: {}", error.message()));
+            let message = format!("invalid TOML: {}", error.message());
+            diagnostics.push(Diagnostic::new(span, message).hint(advice(error.message())));
+            continue;
         }
-        traced += 1;
-        let first = if traced <= TRACED_MAX { first_place(text, &span) } else { None };
-        duplicate(text, span, first)
-    });
-    let diagnostics = diagnostics.collect();
+        let first = if twice.len() < TRACED_MAX { first_place(text, &span) } else { None };
+        if let Some(place) = &first {
+            // What a repeated table repeats is said with the table.
+            let within =
+                |path: &Vec<String>| place.path.len() > path.len() && place.path.starts_with(path);
+            if twice.iter().any(within) {
+                continue;
+            }
+            twice.push(place.path.clone());
+        }
+        diagnostics.push(duplicate(text, span, first));
+    }
     (tree, diagnostics)
+}
+
+/// What to do about the parser's own messages; a message that is not known gets the rule of all lines.
+fn advice(message: &str) -> &'static str {
+    const ADVICE: [(&str, &str); 6] = [
+        ("unclosed table", "close the header with `]`"),
+        ("unclosed array", "close the array with `]`"),
+        ("unclosed inline table", "close the table with `}`"),
+        ("must be quoted", "put the text in double quotes"),
+        ("string", "put the text in double quotes, on one line"),
+        ("cannot extend", "give this table in one place only"),
+    ];
+    let known = ADVICE.iter().find(|(part, _)| message.contains(part));
+    known
+        .map_or("write one key = value per line, and headers as [group.NAME]", |(_, advice)| advice)
 }
 
 /// Keeps a span inside the text and on character boundaries.

@@ -1,0 +1,8 @@
+//! The desired-state file: what is refused and how it is said, what is accepted, and how the file is read.
+
+mod accept;
+mod files;
+mod fuzz;
+mod refuse;
+mod render;
+mod support;
