@@ -67,7 +67,7 @@ fn damaged(dice: &mut Dice, text: &str) -> String {
 #[test]
 fn damaged_texts_are_refused_with_places_and_never_panic() {
     let minimal = format!("{HEAD}{WEB}");
-    for seed in 1..=1_500_u64 {
+    for seed in 1..=600_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let text = damaged(&mut dice, if seed % 2 == 0 { EXAMPLE } else { &minimal });
         let Err(error) = checked(&text) else { continue };
