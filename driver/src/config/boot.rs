@@ -155,19 +155,15 @@ fn ports(boot: &Section<'_>, out: &mut Report) -> (Vec<String>, bool) {
 fn check_placeholders(text: &At<&str>, ports: Option<&Vec<String>>, out: &mut Report) {
     for (_, placeholder) in placeholder::find(text.value) {
         let (message, hint) = match (placeholder, ports) {
-            (Placeholder::FirstPort, Some(ports)) if ports.is_empty() => (
-                "`{port}` is used, but no port is declared".to_owned(),
-                "add ports = [\"http\"] to the boot section".to_owned(),
-            ),
             (Placeholder::Port(name), Some(ports)) if !ports.iter().any(|port| port == name) => (
                 format!("`{{port:{name}}}` names a port that is not declared"),
                 format!("declared ports: {}", listed(ports.iter().map(String::as_str))),
             ),
             (Placeholder::Unknown(name), _) => (
                 format!("`{{{name}}}` is not a placeholder"),
-                "known: `{port}`, `{port:NAME}`, `{levelhead}`".to_owned(),
+                format!("known: {}", placeholder::ALL),
             ),
-            (Placeholder::FirstPort | Placeholder::Port(_) | Placeholder::Levelhead, _) => continue,
+            (Placeholder::Known | Placeholder::Port(_), _) => continue,
         };
         out.push(Diagnostic::new(text.span.clone(), message).hint(hint));
     }

@@ -8,39 +8,47 @@ use reconciler_core::redact::is_secret_key;
 
 use super::keys;
 
-/// `text` with the values of secret-looking keys starred out.
-pub(super) fn mask(text: &str) -> String {
-    let mut out = text.to_owned();
+/// `text` with the values of secret-looking keys and the spans `known` starred out.
+pub(super) fn mask(text: &str, known: impl IntoIterator<Item = Range<usize>>) -> String {
+    let mut spans: Vec<Range<usize>> = known.into_iter().collect();
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
-        for value in secrets(line) {
-            mask_span(&mut out, offset + value.start..offset + value.end);
-        }
+        let found = secrets(line).into_iter();
+        spans.extend(found.map(|span| offset + span.start..offset + span.end));
         offset += line.len();
     }
+    spans.sort_by_key(|span| span.start);
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for span in spans {
+        let start = span.start.max(done);
+        out.push_str(text.get(done..start).unwrap_or_default());
+        done = span.end.max(start);
+        push_stars(&mut out, text.get(start..done).unwrap_or_default());
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
     out
 }
 
-/// Stars out one span; line ends stay.
-pub(super) fn mask_span(text: &mut String, span: Range<usize>) {
-    let Some(old) = text.get(span.clone()) else { return };
-    let stars: String = old
-        .chars()
-        .flat_map(|c| {
-            let shown = if matches!(c, '\n' | '\r' | '"' | '\'') { c } else { '*' };
-            std::iter::repeat_n(shown, c.len_utf8())
-        })
-        .collect();
-    text.replace_range(span, &stars);
+/// One star per byte, so that offsets stay; line ends and quotes are kept.
+fn push_stars(out: &mut String, hidden: &str) {
+    for c in hidden.chars() {
+        let shown = if matches!(c, '\n' | '\r' | '"' | '\'') { c } else { '*' };
+        out.extend(std::iter::repeat_n(shown, c.len_utf8()));
+    }
 }
 
 /// The spans in one line that follow a secret-looking key or the word `bearer`.
 fn secrets(line: &str) -> Vec<Range<usize>> {
-    let mut spans = Vec::new();
+    let mut spans: Vec<Range<usize>> = Vec::new();
     for (at, _) in line.match_indices(['=', ':']) {
+        if spans.last().is_some_and(|span| at < span.end) {
+            continue;
+        }
         let key = line.get(..at).unwrap_or_default().trim_end().trim_end_matches(['"', '\'']);
         let in_key = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let start = key.rfind(|c| !in_key(c)).map_or(0, |at| at + 1);
+        let start = key.char_indices().rev().find(|(_, c)| !in_key(*c));
+        let start = start.map_or(0, |(at, c)| at + c.len_utf8());
         let key = key.get(start..).unwrap_or_default();
         // Keys of the format itself never hold one, whatever their names contain (`max_lost_per_pass`).
         if is_secret_key(key) && !keys::is_own(key) {
@@ -48,9 +56,13 @@ fn secrets(line: &str) -> Vec<Range<usize>> {
         }
     }
     let lower = line.to_ascii_lowercase();
+    let mut bearers: Vec<Range<usize>> = Vec::new();
     for (at, word) in lower.match_indices("bearer ") {
-        spans.push(value_after(line, at + word.len()));
+        if bearers.last().is_none_or(|span| at >= span.end) {
+            bearers.push(value_after(line, at + word.len()));
+        }
     }
+    spans.extend(bearers);
     spans
 }
 
@@ -88,7 +100,7 @@ mod tests {
             ("greeting = \"hello\"", "greeting = \"hello\""),
         ];
         for (given, masked) in table {
-            assert_eq!(mask(given), masked);
+            assert_eq!(mask(given, []), masked);
         }
     }
 }

@@ -1,18 +1,32 @@
-//! The placeholders that a provider fills in where a workload starts: `{port}`, `{port:NAME}`, `{levelhead}`.
+//! The placeholders that a provider fills in where a workload starts.
 //!
-//! Braces around anything that does not look like a name (JSON, shell, templates) are left alone.
+//! | Placeholder | Stands for |
+//! |---|---|
+//! | `{port}` | the first port; a provider allocates one if the spec lists none |
+//! | `{port:NAME}` | the port of that name |
+//! | `{slot}`, `{group}`, `{index}` | the slot, its group, its place in the group |
+//! | `{attempt}` | the UUID of the attempt |
+//! | `{levelhead}` | the path of the running binary |
+//!
+//! They stay as they are written in the spec, so that its revision does not depend on the machine. Braces around
+//! anything that is no bare name (JSON, shell variables, templates) are left alone.
 
 use std::ops::Range;
+
+/// The placeholders without a name of their own.
+const KNOWN: [&str; 6] = ["port", "slot", "group", "index", "attempt", "levelhead"];
+
+/// The placeholders that may be written, for advice.
+pub(super) const ALL: &str =
+    "`{port}`, `{port:NAME}`, `{slot}`, `{group}`, `{index}`, `{attempt}`, `{levelhead}`";
 
 /// A placeholder of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Placeholder<'a> {
-    /// `{port}`: the first declared port.
-    FirstPort,
+    /// One that is always filled.
+    Known,
     /// `{port:NAME}`: the port of that name.
     Port(&'a str),
-    /// `{levelhead}`: the path of the running binary.
-    Levelhead,
     /// Braces around a name that means nothing.
     Unknown(&'a str),
 }
@@ -28,7 +42,12 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Placeholder<'_>)> {
         let inner = rest.get(..length).unwrap_or_default();
         if rest.get(length..).is_some_and(|tail| tail.starts_with('}')) && is_name(inner) {
             from = open + length + 2;
-            found.push((open..from, read(inner)));
+            let placeholder = read(inner);
+            // `${name}` is a shell's variable, unless the name means something here.
+            let shell = text.get(..open).is_some_and(|before| before.ends_with('$'));
+            if !(shell && matches!(placeholder, Placeholder::Unknown(_))) {
+                found.push((open..from, placeholder));
+            }
         }
     }
     found
@@ -41,16 +60,15 @@ pub(super) fn is_all_placeholders(text: &str) -> bool {
 }
 
 fn is_name(inner: &str) -> bool {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '.');
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
     inner.starts_with(|c: char| c.is_ascii_lowercase()) && inner.chars().all(legal)
 }
 
 fn read(inner: &str) -> Placeholder<'_> {
-    match inner {
-        "port" => Placeholder::FirstPort,
-        "levelhead" => Placeholder::Levelhead,
-        other => other.strip_prefix("port:").map_or(Placeholder::Unknown(other), Placeholder::Port),
+    if KNOWN.contains(&inner) {
+        return Placeholder::Known;
     }
+    inner.strip_prefix("port:").map_or(Placeholder::Unknown(inner), Placeholder::Port)
 }
 
 #[cfg(test)]
@@ -60,15 +78,15 @@ mod tests {
     #[test]
     fn names_in_braces_are_placeholders_and_other_braces_are_not() {
         let only = |text| find(text).into_iter().map(|(_, p)| p).collect::<Vec<_>>();
-        assert_eq!(only("--port={port}"), [Placeholder::FirstPort]);
+        assert_eq!(only("--port={port}"), [Placeholder::Known]);
         assert_eq!(
-            only("{levelhead}{port:http}{slot}"),
-            [Placeholder::Levelhead, Placeholder::Port("http"), Placeholder::Unknown("slot")]
+            only("{levelhead}{port:http}{solt}"),
+            [Placeholder::Known, Placeholder::Port("http"), Placeholder::Unknown("solt")]
         );
-        for text in ["{}", "{ port }", "{\"a\": {\"b\": 1}}", "${HOME}", "{port", "}{"] {
+        for text in ["{}", "{ port }", "{\"a\": {\"b\": 1}}", "${home}", "{port", "{a.b}", "}{"] {
             assert_eq!(only(text), [], "{text}");
         }
-        assert_eq!(find("a{{port}}"), [(2..8, Placeholder::FirstPort)]);
+        assert_eq!(find("a{{port}}"), [(2..8, Placeholder::Known)]);
     }
 
     #[test]

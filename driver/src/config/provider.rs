@@ -198,7 +198,12 @@ fn located(problem: OptionProblem, spans: &Spans, section: &Range<usize>) -> Dia
             None => break section.clone(),
         }
     };
-    let diagnostic = Diagnostic::new(span, problem.message);
+    let message = if problem.key.is_empty() {
+        problem.message
+    } else {
+        format!("option `{}`: {}", problem.key, problem.message)
+    };
+    let diagnostic = Diagnostic::new(span, message);
     diagnostic.hint(problem.hint.as_deref().unwrap_or("see the options of this kind of provider"))
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     diagnostic::{Diagnostic, Report},
     lines::Lines,
-    mask::{mask, mask_span},
+    mask::mask,
     source::{ReadError, Source},
 };
 
@@ -133,12 +133,8 @@ impl Problems {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let mut masked = mask(&self.text);
-        for diagnostic in &self.list {
-            if diagnostic.secret {
-                mask_span(&mut masked, diagnostic.span.clone());
-            }
-        }
+        let known = self.list.iter().filter(|d| d.secret).map(|d| d.span.clone());
+        let masked = mask(&self.text, known);
         let name = self.name();
         let page = Page { text: &masked, lines: &self.lines, name: &name };
         let shown = self.list.iter().take(SHOWN_MAX);

@@ -18,6 +18,7 @@ const TRACED_MAX: usize = 16;
 pub(super) fn parse(text: &str) -> (Spanned<DeTable<'_>>, Vec<Diagnostic>) {
     let (tree, errors) = DeTable::parse_recoverable(text);
     let mut twice: Vec<Vec<String>> = Vec::new();
+    let mut traced = 0;
     let mut diagnostics = Vec::new();
     for error in errors {
         let span = clamp(text, error.span().unwrap_or(text.len()..text.len()));
@@ -26,7 +27,8 @@ pub(super) fn parse(text: &str) -> (Spanned<DeTable<'_>>, Vec<Diagnostic>) {
             diagnostics.push(Diagnostic::new(span, message).hint(advice(error.message())));
             continue;
         }
-        let first = if twice.len() < TRACED_MAX { first_place(text, &span) } else { None };
+        let first = if traced < TRACED_MAX { first_place(text, &span) } else { None };
+        traced += 1;
         if let Some(place) = &first {
             // What a repeated table repeats is said with the table.
             let within =

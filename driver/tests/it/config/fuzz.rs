@@ -67,7 +67,7 @@ fn damaged(dice: &mut Dice, text: &str) -> String {
 #[test]
 fn damaged_texts_are_refused_with_places_and_never_panic() {
     let minimal = format!("{HEAD}{WEB}");
-    for seed in 1..=1_500_u64 {
+    for seed in 1..=600_u64 {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let text = damaged(&mut dice, if seed % 2 == 0 { EXAMPLE } else { &minimal });
         let Err(error) = checked(&text) else { continue };
@@ -91,7 +91,8 @@ fn deep_nesting_and_thousands_of_errors_are_borne() {
     assert!(checked(&deep).is_err());
     let dotted = format!("{HEAD}[provider.x{}]\n", ".a".repeat(5_000));
     assert!(checked(&dotted).is_err());
-    let many: String = (0..20_000).map(|n| format!("k{n} = 1\n")).collect();
+    let many: Vec<_> = (0..20_000).map(|n| format!("k{n} = 1")).collect();
+    let many = many.join("\n");
     let error = checked(&many).expect_err("none of the keys is known");
     assert!(error.render(false).ends_with("more"));
     assert!(error.to_views().len() >= 20_000);

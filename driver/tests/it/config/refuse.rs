@@ -160,8 +160,7 @@ fn commands_are_lists_and_their_placeholders_are_known() {
         (boot("command = [\"a\", 1]"), "expected a string, found a whole number", 7, 17),
         (boot("command = [\"a\\u0000\"]"), "NUL", 7, 12),
         (boot("ports = [\"http\"]"), "`command` is missing", 6, 1),
-        (boot("command = [\"a\", \"{port}\"]"), "no port is declared", 7, 17),
-        (boot("command = [\"a\", \"{slot}\"]"), "`{slot}` is not a placeholder", 7, 17),
+        (boot("command = [\"a\", \"{solt}\"]"), "`{solt}` is not a placeholder", 7, 17),
         (
             boot("ports = [\"http\"]\ncommand = [\"a\", \"{port:htpp}\"]"),
             "`{port:htpp}` names a port",
@@ -269,7 +268,7 @@ fn providers_are_known_sound_and_able() {
             with(
                 "[provider.cloud]\nkind = \"exec\"\nprogram = [\"./p\"]\n[provider.cloud.limits]\nper_minute = 5",
             ),
-            "`limits.per_minute` is not an option",
+            "option `limits.per_minute`: is not an option",
             11,
             1,
         ),

@@ -114,8 +114,8 @@ fn an_empty_file_lacks_everything_in_the_order_of_the_format() {
 
 #[test]
 fn no_more_than_the_first_problems_are_shown_and_the_rest_is_counted() {
-    let many: String = (0..SHOWN_MAX + 10).map(|n| format!("k{n} = 1\n")).collect();
-    let shown = rendered(&format!("{HEAD}{many}{WEB}"));
+    let many: Vec<_> = (0..SHOWN_MAX + 10).map(|n| format!("k{n} = 1")).collect();
+    let shown = rendered(&format!("{HEAD}{}\n{WEB}", many.join("\n")));
     assert_eq!(shown.matches("error: ").count(), SHOWN_MAX);
     assert!(shown.ends_with("and 10 more"), "{shown}");
 }

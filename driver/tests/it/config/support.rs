@@ -26,7 +26,8 @@ impl ProviderFactory for Factory {
             version: 1,
             fencing: Fencing::Enforced,
             visibility: Duration::ZERO,
-            listing_period: Duration::from_secs(60),
+            listing_period: Duration::from_mins(1),
+            rate: None,
             images: self.able,
             resources: self.able,
         }
@@ -44,7 +45,7 @@ impl ProviderFactory for Factory {
         for key in options.keys().filter(|key| Some(key.as_str()) != self.required) {
             problems.push(OptionProblem {
                 key: key.clone(),
-                message: format!("`{key}` is not an option"),
+                message: "is not an option".to_owned(),
                 hint: None,
             });
         }
