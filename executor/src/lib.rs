@@ -5,4 +5,5 @@
 //! must pass. Nothing here decides what should happen: that is `reconciler-core`.
 
 pub mod dispatch;
+pub mod provider;
 pub mod seam;
