@@ -48,7 +48,7 @@ impl BatteryOptions {
             shape: DesiredNodeShape::default(),
             stays: owned(&["sleep", "3600"]),
             fails: owned(&["false"]),
-            bound: Duration::from_secs(60),
+            bound: Duration::from_mins(1),
             grace: Duration::from_secs(2),
             fence: Fence::new(2),
         }

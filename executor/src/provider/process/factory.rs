@@ -32,6 +32,7 @@ pub(super) const fn capabilities() -> Capabilities {
         fencing: Fencing::Enforced,
         visibility: Duration::ZERO,
         listing_period: LISTING_PERIOD,
+        rate: None,
         images: false,
         resources: false,
     }

@@ -67,7 +67,7 @@ pub(super) struct Process {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
     pub(super) process: Process,
-    pub(super) started_at: Timestamp,
+    pub(super) at: Timestamp,
     pub(super) session: SessionId,
     pub(super) fence: Fence,
     pub(super) key: IdempotencyKey,

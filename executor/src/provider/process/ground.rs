@@ -99,7 +99,7 @@ impl Ground {
     /// use `select` do not survive a high one.
     pub(super) fn restore_open_files(&self, pid: Pid) {
         if let Some(limit) = &self.open_files
-            && let Err(error) = prlimit(Some(pid), Resource::Nofile, limit.clone())
+            && let Err(error) = prlimit(Some(pid), Resource::Nofile, *limit)
         {
             tracing::warn!(%error, "cannot restore a node's limit of open files");
         }
@@ -186,20 +186,18 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Watching a node takes a descriptor, and the usual soft limit is 1 024. Gives the limit before the change.
 fn raise_open_files() -> Option<Rlimit> {
     static BEFORE: OnceLock<Option<Rlimit>> = OnceLock::new();
-    BEFORE
-        .get_or_init(|| {
-            let before = getrlimit(Resource::Nofile);
-            if before.current == before.maximum {
-                return None;
+    *BEFORE.get_or_init(|| {
+        let before = getrlimit(Resource::Nofile);
+        if before.current == before.maximum {
+            return None;
+        }
+        let raised = Rlimit { current: before.maximum, maximum: before.maximum };
+        match setrlimit(Resource::Nofile, raised) {
+            Ok(()) => Some(before),
+            Err(error) => {
+                tracing::warn!(%error, "cannot raise the limit of open files");
+                None
             }
-            let raised = Rlimit { current: before.maximum, maximum: before.maximum };
-            match setrlimit(Resource::Nofile, raised) {
-                Ok(()) => Some(before),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot raise the limit of open files");
-                    None
-                }
-            }
-        })
-        .clone()
+        }
+    })
 }

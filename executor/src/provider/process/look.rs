@@ -99,7 +99,7 @@ fn unrecorded(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Workload
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     /// Those that could be read.
-    pub(super) owners: Vec<Owner>,
+    pub(super) readable: Vec<Owner>,
     /// What could not be read, and why.
     bad: Vec<String>,
     /// What an interrupted create or destroy left.
@@ -124,7 +124,7 @@ pub(super) fn owners(state_dir: &Path) -> Result<Owners, Problem> {
         let Some((slot, ordinal)) = parse_lease_name(name) else { continue };
         match LeaseDir::new(entry.path()).owner() {
             Ok(Some(owner)) if owner.slot == slot && owner.ordinal == ordinal => {
-                found.owners.push(owner);
+                found.readable.push(owner);
             }
             Ok(Some(_)) => found.bad.push(format!("{name} says that it is another lease")),
             // It went between the listing and the look.
@@ -147,14 +147,20 @@ pub(super) fn list(ground: &Ground, run: Uuid) -> Listing {
         Err(problem) => return Listing::Unknown(problem.told()),
     };
     clear_rests(ground, &found.rests);
-    let mut listed = Vec::with_capacity(found.owners.len());
-    for owner in found.owners.into_iter().filter(|owner| owner.run == run) {
+    let mut listed = Vec::with_capacity(found.readable.len());
+    for owner in found.readable.into_iter().filter(|owner| owner.run == run) {
         let dir =
             ground.dir(&owner.slot, AttemptId { ordinal: owner.ordinal, uuid: owner.attempt });
         if let Err(problem) = ground.rotation.apply(&dir) {
             tracing::warn!(problem = %problem.told(), "cannot rotate a node's output");
         }
+        // A lease whose workload cannot be told is a lease all the same.
+        let workload = workload(ground, &dir, &owner).unwrap_or_else(|problem| {
+            tracing::warn!(problem = %problem.told(), "cannot tell what runs on a lease");
+            WorkloadState::Unknown
+        });
         listed.push(OwnedLease {
+            workload,
             lease: owner.lease(),
             endpoint: Some(owner.endpoint()),
             slot: owner.slot,

@@ -62,7 +62,7 @@ impl Ports {
 
 fn reserved(state_dir: &Path) -> Result<BTreeSet<u16>, Problem> {
     let found = owners(state_dir)?;
-    Ok(found.owners.iter().flat_map(|owner| owner.ports.values().copied()).collect())
+    Ok(found.readable.iter().flat_map(|owner| owner.ports.values().copied()).collect())
 }
 
 /// Listeners stay open until one is free, so that the system does not offer a reserved port twice.

@@ -237,7 +237,7 @@ impl Session<'_> {
     fn started(&self, process: Process) -> Started {
         Started {
             process,
-            started_at: now(),
+            at: now(),
             session: self.start.session,
             fence: self.ctx.fence,
             key: self.ctx.key,

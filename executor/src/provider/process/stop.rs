@@ -34,7 +34,6 @@ const MARGIN: Duration = Duration::from_secs(1);
 const ROUNDS_MAX: u32 = 8;
 /// How often a group is asked again whether it is empty before `/proc` is read for its members.
 const ASKS: u32 = 5;
-const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Ends session and workload of `ctx`; succeeds if there is none.
 pub(super) fn cancel(
@@ -184,13 +183,12 @@ fn held(carrier: &Carrier) -> Result<Option<OwnedFd>, Problem> {
 
 /// True if the group of a leader that ended has no member; a leader that is about to be reaped still is one.
 fn is_empty(leader: Pid) -> bool {
-    for ask in 0..ASKS {
+    for _ in 0..ASKS {
         if test_kill_process_group(leader) == Err(Errno::SRCH) {
             return true;
         }
-        if ask > 0 {
-            thread::sleep(ASK_AGAIN);
-        }
+        // Whoever is to reap it may want this processor.
+        thread::yield_now();
     }
     false
 }

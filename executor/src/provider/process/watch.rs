@@ -27,7 +27,7 @@ use super::{
 use crate::seam::Exit;
 
 /// How long one wait on a thread lasts, where the reactor takes no more descriptors.
-const SLICE: Duration = Duration::from_secs(3_600);
+const SLICE: Duration = Duration::from_hours(1);
 
 /// Waits for the end of `workload`; `None` if it cannot be watched, so that only looks tell.
 pub(super) fn watch(
