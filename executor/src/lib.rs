@@ -4,5 +4,7 @@
 //! within their deadlines; [`provider`] has one module per provider; [`conformance`] is the battery that each
 //! must pass. Nothing here decides what should happen: that is `reconciler-core`.
 
+pub mod conformance;
 pub mod dispatch;
+pub mod provider;
 pub mod seam;

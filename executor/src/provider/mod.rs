@@ -1,0 +1,3 @@
+//! One module per provider.
+
+pub mod process;

@@ -1,0 +1,288 @@
+//! What stands on disk for one lease, and how it is read and written.
+//!
+//! A lease is the directory `<slot>.<attempt ordinal>` in the provider's own:
+//!
+//! | File | Says |
+//! |---|---|
+//! | `owner.json` | whose lease it is; never changes, and a lease never stands without it |
+//! | `starting` | a start is under way, or was when the driver died |
+//! | `process.json` | which process was started |
+//! | `exit.json` | how that process ended, if the driver saw it |
+//! | `stdout.log`, `stderr.log`, `verify.log` | output; see `logs` |
+//! | `work/` | where the workload starts if it names no directory |
+//!
+//! Every file appears by a rename, so that it is whole or absent. Nothing is synced to the disk: what survives
+//! the death of a driver is the page cache, which needs no sync, and after a power loss the processes are gone
+//! as well, and the journal, which is synced, holds every intent; a look then finds a lease with a process of
+//! another boot, or no lease, and both are the truth.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use reconciler_core::{
+    effect::{ExitStatus, HandleFacts},
+    id::{AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, SessionId, Uuid},
+    observed::{Endpoint, Handle, LeaseFacts, LeaseId},
+    time::Timestamp,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::problem::Problem;
+
+/// The form of these files; another one is refused, never guessed at.
+const FORM: u32 = 1;
+/// No file of ours is nearly as long; a longer one is not ours.
+const FILE_LEN_MAX: u64 = 64 * 1024;
+/// Every node of this provider is on this machine.
+const HOST: &str = "127.0.0.1";
+
+/// Whose lease a directory is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Owner {
+    pub(super) form: u32,
+    pub(super) run: Uuid,
+    pub(super) slot: LogicalNodeId,
+    pub(super) attempt: Uuid,
+    pub(super) ordinal: AttemptOrdinal,
+    pub(super) fence: Fence,
+    pub(super) request: IdempotencyKey,
+    pub(super) ports: BTreeMap<String, u16>,
+}
+
+/// What tells one process from every other, past and future.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    /// Clock ticks between boot and the start of the process.
+    pub(super) start: u64,
+    pub(super) boot: String,
+}
+
+/// Which process was started on a lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) process: Process,
+    pub(super) at: Timestamp,
+    pub(super) session: SessionId,
+    pub(super) fence: Fence,
+    pub(super) key: IdempotencyKey,
+}
+
+/// How that process ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    /// Whose end it was; a status must never be taken for that of another process.
+    pub(super) process: Process,
+}
+
+impl Owner {
+    /// The form of the files that this version writes.
+    pub(super) const FORM: u32 = FORM;
+
+    pub(super) fn lease(&self) -> LeaseFacts {
+        let facts = BTreeMap::from([("attempt".to_owned(), self.attempt.to_string())]);
+        LeaseFacts {
+            id: LeaseId::new(&lease_name(&self.slot, self.ordinal)),
+            fence: self.fence,
+            handle: Handle::new(facts),
+        }
+    }
+
+    pub(super) fn endpoint(&self) -> Endpoint {
+        Endpoint { host: HOST.into(), ports: self.ports.clone().into() }
+    }
+}
+
+impl Started {
+    /// What the rest of the system keeps of this workload.
+    pub(super) fn handle(&self) -> Handle {
+        let mut facts = self.process.facts();
+        facts.insert("session".to_owned(), self.session.to_string());
+        Handle::new(facts)
+    }
+}
+
+impl Process {
+    fn facts(&self) -> HandleFacts {
+        BTreeMap::from([
+            ("pid".to_owned(), self.pid.to_string()),
+            ("start".to_owned(), self.start.to_string()),
+            ("boot".to_owned(), self.boot.clone()),
+        ])
+    }
+
+    /// What the rest of the system keeps of a workload whose session was not recorded.
+    pub(super) fn handle(&self) -> Handle {
+        Handle::new(self.facts())
+    }
+
+    /// Reads a handle of this provider back.
+    pub(super) fn from_handle(handle: &Handle) -> Option<Self> {
+        let pid = handle.get("pid")?.parse().ok()?;
+        let start = handle.get("start")?.parse().ok()?;
+        Some(Self { pid, start, boot: handle.get("boot")?.to_owned() })
+    }
+}
+
+/// The name of a lease's directory, which is its id too.
+pub(super) fn lease_name(slot: &LogicalNodeId, ordinal: AttemptOrdinal) -> String {
+    format!("{slot}.{ordinal}")
+}
+
+/// Reads a lease's name; `None` if it is none, so that no text can lead out of the provider's directory.
+pub(super) fn parse_lease_name(name: &str) -> Option<(LogicalNodeId, AttemptOrdinal)> {
+    let (slot, ordinal) = name.rsplit_once('.')?;
+    let slot: LogicalNodeId = slot.parse().ok()?;
+    let ordinal = AttemptOrdinal::new(ordinal.parse().ok()?);
+    (lease_name(&slot, ordinal) == name).then_some((slot, ordinal))
+}
+
+/// The directory of one lease.
+#[derive(Clone, Debug)]
+pub(super) struct LeaseDir(PathBuf);
+
+impl LeaseDir {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Whose it is; `None` if there is no such directory.
+    pub(super) fn owner(&self) -> Result<Option<Owner>, Problem> {
+        let path = self.file("owner.json");
+        let owner: Option<Owner> = read(&path)?;
+        match owner {
+            Some(owner) if owner.form != FORM => Err(Problem::Garbled {
+                path,
+                source: io::Error::other(format!("its form is {}, not {FORM}", owner.form)),
+            }),
+            Some(owner) => Ok(Some(owner)),
+            None if exists(&self.0)? => {
+                Err(Problem::Garbled { path, source: io::Error::from(io::ErrorKind::NotFound) })
+            }
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn started(&self) -> Result<Option<Started>, Problem> {
+        read(&self.file("process.json"))
+    }
+
+    /// How `process` ended, if that was seen.
+    pub(super) fn ended(&self, process: &Process) -> Result<Option<ExitStatus>, Problem> {
+        let ended: Option<Ended> = read(&self.file("exit.json"))?;
+        Ok(ended.filter(|ended| ended.process == *process).map(|ended| ended.status))
+    }
+
+    /// True if a start is under way or was broken off.
+    pub(super) fn is_starting(&self) -> Result<bool, Problem> {
+        exists(&self.file("starting"))
+    }
+
+    /// Marks that a start is under way.
+    pub(super) fn mark_starting(&self) -> Result<File, Problem> {
+        let path = self.file("starting");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(&path).map_err(Problem::io("create", path))
+    }
+
+    pub(super) fn unmark_starting(&self) -> Result<(), Problem> {
+        remove(&self.file("starting"))
+    }
+
+    /// Turns the mark of a start into the record of what it started.
+    pub(super) fn record_started(&self, mut mark: File, started: &Started) -> Result<(), Problem> {
+        let path = self.file("starting");
+        let bytes = to_json(started, &path)?;
+        mark.write_all(&bytes).map_err(Problem::io("write", &path))?;
+        fs::rename(&path, self.file("process.json")).map_err(Problem::io("rename", path))
+    }
+
+    pub(super) fn record_ended(&self, ended: &Ended) -> Result<(), Problem> {
+        let path = self.file("exit.json");
+        let temporary = self.file("exit.json.new");
+        let bytes = to_json(ended, &path)?;
+        write_private(&temporary, &bytes)?;
+        match fs::rename(&temporary, &path) {
+            // Two who saw the same end write the same text; the first one's rename is enough.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Problem::io("rename", temporary)(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn forget_ended(&self) -> Result<(), Problem> {
+        remove(&self.file("exit.json"))
+    }
+
+    /// Fills a directory that nobody sees yet with what a lease never lacks.
+    pub(super) fn fill(&self, owner: &Owner) -> Result<(), Problem> {
+        make_private_dir(&self.0)?;
+        make_private_dir(&self.file("work"))?;
+        let path = self.file("owner.json");
+        write_private(&path, &to_json(owner, &path)?)
+    }
+}
+
+/// Makes a directory that only its owner can enter.
+pub(super) fn make_private_dir(path: &Path) -> Result<(), Problem> {
+    DirBuilder::new().mode(0o700).create(path).map_err(Problem::io("create", path))
+}
+
+/// Whether something stands at `path`, without following a link.
+pub(super) fn exists(path: &Path) -> Result<bool, Problem> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Problem::io("look at", path)(error)),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Problem> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Problem::io("remove", path)(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(path).map_err(Problem::io("create", path))?;
+    file.write_all(bytes).map_err(Problem::io("write", path))
+}
+
+fn to_json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(value).map_err(|source| Problem::io("write", path)(source.into()))
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Problem> {
+    let file = match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Problem::io("read", path)(error)),
+    };
+    let mut bytes = Vec::with_capacity(512);
+    file.take(FILE_LEN_MAX).read_to_end(&mut bytes).map_err(Problem::io("read", path))?;
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(source) => Err(Problem::Garbled { path: path.to_owned(), source: source.into() }),
+    }
+}

@@ -1,0 +1,203 @@
+//! What all operations of one process provider share: its place, its reservations, and one lane per attempt.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use reconciler_core::id::{AttemptId, LogicalNodeId, Uuid};
+use rustix::{
+    io::Errno,
+    process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, prlimit, setrlimit},
+};
+
+use super::{
+    fence::FenceFile,
+    files::{LeaseDir, Owner, lease_name},
+    logs::Rotation,
+    ports::Ports,
+    prepare::Inherited,
+    problem::Problem,
+};
+use crate::seam::{EffectContext, ProviderPlace};
+
+/// Released attempts that are remembered; enough for every attempt that is under way at once.
+const RELEASED_MAX: usize = 65_536;
+
+/// The shared part of a process provider.
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub(super) place: ProviderPlace,
+    pub(super) fence: FenceFile,
+    pub(super) ports: Ports,
+    pub(super) inherited: Inherited,
+    pub(super) rotation: Rotation,
+    open_files: Option<Rlimit>,
+    lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
+    released: Mutex<BTreeSet<Uuid>>,
+}
+
+impl Ground {
+    pub(super) fn new(place: ProviderPlace, log_max_bytes: u64) -> Self {
+        Self {
+            fence: FenceFile::new(place.state_dir.join("fence")),
+            ports: Ports::default(),
+            inherited: Inherited::read(),
+            rotation: Rotation::new(log_max_bytes),
+            open_files: raise_open_files(),
+            lanes: Mutex::default(),
+            released: Mutex::default(),
+            place,
+        }
+    }
+
+    /// The directory of an attempt's lease.
+    pub(super) fn dir(&self, slot: &LogicalNodeId, attempt: AttemptId) -> LeaseDir {
+        LeaseDir::new(self.place.state_dir.join(lease_name(slot, attempt.ordinal)))
+    }
+
+    /// Where the lease of that name is moved before it is removed.
+    pub(super) fn gone_path(&self, name: &str) -> PathBuf {
+        self.place.state_dir.join(format!(".gone.{name}"))
+    }
+
+    /// The lease of `ctx` and whose it is; `None` if there is no such lease.
+    pub(super) fn owned(&self, ctx: &EffectContext) -> Result<(LeaseDir, Option<Owner>), Problem> {
+        let dir = self.dir(&ctx.slot, ctx.attempt);
+        let owner = owned_by(&dir, ctx.run, &ctx.slot, ctx.attempt)?;
+        if let Some(owner) = &owner {
+            super::fence::refuse_if_older(ctx.fence, owner.fence)?;
+        }
+        Ok((dir, owner))
+    }
+
+    /// The lane of an attempt.
+    pub(super) fn lane(&self, attempt: Uuid) -> Arc<Lane> {
+        Arc::clone(locked(&self.lanes).entry(attempt).or_default())
+    }
+
+    /// Forgets an attempt that is gone, but for the fact that this process saw it go.
+    pub(super) fn release(&self, attempt: Uuid) {
+        locked(&self.lanes).remove(&attempt);
+        let mut released = locked(&self.released);
+        if released.len() >= RELEASED_MAX {
+            released.clear();
+        }
+        released.insert(attempt);
+    }
+
+    /// True if this process itself saw the attempt's processes and directory go.
+    pub(super) fn has_released(&self, attempt: Uuid) -> bool {
+        locked(&self.released).contains(&attempt)
+    }
+
+    /// Gives a new process the limit of open files that the driver had before it raised its own: programs that
+    /// use `select` do not survive a high one.
+    pub(super) fn restore_open_files(&self, pid: Pid) {
+        if let Some(limit) = &self.open_files
+            && let Err(error) = prlimit(Some(pid), Resource::Nofile, *limit)
+        {
+            tracing::warn!(%error, "cannot restore a node's limit of open files");
+        }
+    }
+}
+
+/// Whose the lease in `dir` is, if it is the given attempt's.
+pub(super) fn owned_by(
+    dir: &LeaseDir,
+    run: Uuid,
+    slot: &LogicalNodeId,
+    attempt: AttemptId,
+) -> Result<Option<Owner>, Problem> {
+    let Some(owner) = dir.owner()? else { return Ok(None) };
+    let foreign = |why| Err(Problem::Foreign { path: dir.path().to_owned(), why });
+    if owner.run != run {
+        return foreign("another run");
+    }
+    if owner.attempt != attempt.uuid || owner.slot != *slot || owner.ordinal != attempt.ordinal {
+        return foreign("another attempt");
+    }
+    Ok(Some(owner))
+}
+
+/// One attempt's way through the provider: its effects come one after another, and a cancel overtakes.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    busy: Mutex<()>,
+    cancelled: AtomicBool,
+    verifying: Mutex<Option<Pid>>,
+}
+
+impl Lane {
+    /// Waits until no other effect of this attempt is under way.
+    pub(super) fn enter(&self) -> MutexGuard<'_, ()> {
+        locked(&self.busy)
+    }
+
+    /// Breaks a session off that is still verifying, then waits for the lane.
+    pub(super) fn overtake(&self) -> MutexGuard<'_, ()> {
+        self.cancelled.store(true, Ordering::SeqCst);
+        if let Some(pid) = *locked(&self.verifying) {
+            kill_group(pid);
+        }
+        let guard = locked(&self.busy);
+        self.cancelled.store(false, Ordering::SeqCst);
+        guard
+    }
+
+    /// True if an effect of this attempt is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// True if a cancel waits for the lane.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Notes the verify command that runs; a cancel ends it. It must not be reaped while it is noted.
+    pub(super) fn note_verifying(&self, pid: Option<Pid>) {
+        *locked(&self.verifying) = pid;
+        if let Some(pid) = pid.filter(|_| self.is_cancelled()) {
+            kill_group(pid);
+        }
+    }
+}
+
+/// Kills the group of a child that was not reaped yet, so that its id cannot be another's.
+pub(super) fn kill_group(pid: Pid) {
+    match kill_process_group(pid, Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => {
+            tracing::warn!(pid = pid.as_raw_nonzero().get(), %error, "cannot kill a process group");
+        }
+    }
+}
+
+/// A panic while a lock is held is reported as that effect's failure; the data is still whole.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Watching a node takes a descriptor, and the usual soft limit is 1 024. Gives the limit before the change.
+fn raise_open_files() -> Option<Rlimit> {
+    static BEFORE: OnceLock<Option<Rlimit>> = OnceLock::new();
+    *BEFORE.get_or_init(|| {
+        let before = getrlimit(Resource::Nofile);
+        if before.current == before.maximum {
+            return None;
+        }
+        let raised = Rlimit { current: before.maximum, maximum: before.maximum };
+        match setrlimit(Resource::Nofile, raised) {
+            Ok(()) => Some(before),
+            Err(error) => {
+                tracing::warn!(%error, "cannot raise the limit of open files");
+                None
+            }
+        }
+    })
+}

@@ -1,0 +1,194 @@
+//! Whether a process is the one that was started, from what the kernel says of it.
+//!
+//! A process is known by its id, its start time and the boot that both belong to, never by its id alone: ids
+//! come again. The attempt's UUID in its environment is asked as well, but only to contradict: programs may
+//! overwrite their environment, and one that did is still the process that was started. Where nothing was
+//! recorded (the driver died between spawn and record) that UUID is all there is, and `scan` looks for it.
+
+use std::{fs, io, os::fd::OwnedFd, path::Path, sync::OnceLock};
+
+use reconciler_core::id::Uuid;
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, getpid, pidfd_open},
+};
+
+use super::{files::Process, problem::Problem};
+
+/// The variable that carries the attempt's UUID.
+pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
+/// Set for verify commands, so that none is ever taken for a workload.
+pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
+
+/// What became of a process that was started.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// It runs; the descriptor refers to it and nothing else, whatever its id is used for later.
+    Running(OwnedFd),
+    /// It ended and waits to be reaped.
+    Zombie(OwnedFd),
+    /// It is gone; its id is free or belongs to another.
+    Gone,
+}
+
+/// The part of `/proc/PID/stat` that tells one process from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) dead: bool,
+    pub(super) session: i32,
+    pub(super) start: u64,
+}
+
+/// A process whose environment carries an attempt's UUID.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carrier {
+    pub(super) pid: Pid,
+    pub(super) stat: Stat,
+    /// True for a verify command and what it started.
+    pub(super) verify: bool,
+}
+
+/// The id of this boot.
+pub(super) fn boot_id() -> Result<&'static str, Problem> {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    if let Some(boot) = BOOT.get() {
+        return Ok(boot);
+    }
+    let path = Path::new("/proc/sys/kernel/random/boot_id");
+    let text = fs::read_to_string(path).map_err(Problem::io("read", path))?;
+    Ok(BOOT.get_or_init(|| text.trim().to_owned()))
+}
+
+/// Finds out what became of `process`.
+pub(super) fn standing(process: &Process, attempt: Uuid) -> Result<Standing, Problem> {
+    let Some(pid) = Some(process.pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
+        return Ok(Standing::Gone);
+    };
+    if process.boot != boot_id()? {
+        return Ok(Standing::Gone);
+    }
+    let Some(fd) = open(pid)? else { return Ok(Standing::Gone) };
+    // Only what is read after the descriptor was opened is about the process that it refers to, and only if
+    // the process is still there then: its id cannot pass on while the start time is the same.
+    let Some(stat) = stat(pid)?.filter(|stat| stat.start == process.start) else {
+        return Ok(Standing::Gone);
+    };
+    if stat.dead {
+        return Ok(Standing::Zombie(fd));
+    }
+    let contradicted = environment(pid).is_some_and(|env| Marks::of(&env, attempt).other);
+    Ok(if contradicted { Standing::Gone } else { Standing::Running(fd) })
+}
+
+/// Opens a descriptor of a process; `None` if there is no such process.
+pub(super) fn open(pid: Pid) -> Result<Option<OwnedFd>, Problem> {
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(fd) => Ok(Some(fd)),
+        // A thread that leads no process is no process.
+        Err(Errno::SRCH | Errno::INVAL) => Ok(None),
+        Err(error) => Err(Problem::io("watch", proc_path(pid, ""))(error.into())),
+    }
+}
+
+/// Reads what tells a process from others; `None` if there is no such process.
+pub(super) fn stat(pid: Pid) -> Result<Option<Stat>, Problem> {
+    let path = proc_path(pid, "stat");
+    match fs::read(&path) {
+        Ok(bytes) => parse_stat(&bytes).map(Some).ok_or_else(|| Problem::Garbled {
+            path: path.into(),
+            source: io::Error::from(io::ErrorKind::InvalidData),
+        }),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(Problem::io("read", path)(error)),
+    }
+}
+
+/// Finds every live process whose environment carries `attempt`. Reads all of `/proc`: only for gaps.
+pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
+    let root = Path::new("/proc");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root).map_err(Problem::io("read", root))? {
+        let entry = entry.map_err(Problem::io("read", root))?;
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // A driver that runs within a node carries that node's identity and is none of its workload.
+        let Some(pid) = Pid::from_raw(pid).filter(|pid| *pid != getpid()) else { continue };
+        let Some(env) = environment(pid) else { continue };
+        let marks = Marks::of(&env, attempt);
+        if !marks.ours {
+            continue;
+        }
+        if let Some(stat) = stat(pid)?.filter(|stat| !stat.dead) {
+            found.push(Carrier { pid, stat, verify: marks.verify });
+        }
+    }
+    Ok(found)
+}
+
+/// A process of another user keeps its environment to itself, and so is not one of ours.
+fn environment(pid: Pid) -> Option<Vec<u8>> {
+    fs::read(proc_path(pid, "environ")).ok()
+}
+
+#[derive(Default)]
+struct Marks {
+    ours: bool,
+    other: bool,
+    verify: bool,
+}
+
+impl Marks {
+    fn of(env: &[u8], attempt: Uuid) -> Self {
+        let attempt = attempt.to_string();
+        let mut marks = Self::default();
+        for entry in env.split(|byte| *byte == 0) {
+            let mut halves = entry.splitn(2, |byte| *byte == b'=');
+            let (Some(name), Some(value)) = (halves.next(), halves.next()) else { continue };
+            if name == ATTEMPT_VAR.as_bytes() {
+                marks.ours |= value == attempt.as_bytes();
+                marks.other |= value != attempt.as_bytes();
+            }
+            marks.verify |= name == VERIFY_VAR.as_bytes();
+        }
+        marks
+    }
+}
+
+fn proc_path(pid: Pid, file: &str) -> String {
+    format!("/proc/{}/{file}", pid.as_raw_nonzero())
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
+/// The name of a process stands in parentheses and may hold anything, also parentheses: the last one ends it.
+fn parse_stat(bytes: &[u8]) -> Option<Stat> {
+    let end = bytes.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(bytes.get(end.checked_add(1)?..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let session = fields.nth(2)?.parse().ok()?;
+    let start = fields.nth(15)?.parse().ok()?;
+    Some(Stat { dead: matches!(state, "Z" | "X" | "x"), session, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_process_name_does_not_shift_the_fields() {
+        let line = b"7 (a) Z 9 (b)) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4242 1 1\n";
+        assert_eq!(parse_stat(line), Some(Stat { dead: false, session: 7, start: 4242 }));
+    }
+
+    #[test]
+    fn our_own_process_is_found_by_its_own_start_time() {
+        let me = rustix::process::getpid();
+        let first = stat(me).unwrap().unwrap();
+        assert_eq!(stat(me).unwrap().unwrap(), first);
+        assert!(first.start > 0 && !first.dead);
+    }
+}

@@ -1,0 +1,195 @@
+//! Looks: at one attempt by its id, and at everything that stands in the provider's directory.
+//!
+//! What cannot be read is unknown, never absent (P1), and one bad directory never hides another (C17). A lease
+//! that was made and has no directory any more counts as absent only after no process carries its UUID, unless
+//! this process saw both go.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use reconciler_core::{
+    effect::{ExitStatus, Listing, Look, OwnedLease, WorkloadState},
+    id::{AttemptId, Fence, LogicalNodeId, Uuid},
+    redact::Redacted,
+};
+
+use super::{
+    ending::conclude,
+    files::{LeaseDir, Owner, parse_lease_name},
+    ground::{Ground, owned_by},
+    identity::{Standing, scan, standing},
+    lease::remove_tree,
+    logs::tail,
+    problem::Problem,
+    session::{find_unrecorded, was_spawned},
+};
+
+/// Looks at one attempt.
+pub(super) fn inspect(
+    ground: &Ground,
+    run: Uuid,
+    slot: &LogicalNodeId,
+    attempt: AttemptId,
+    leased: bool,
+) -> Look {
+    let dir = ground.dir(slot, attempt);
+    let look = match owned_by(&dir, run, slot, attempt) {
+        Ok(Some(owner)) => present(ground, &dir, &owner),
+        Ok(None) => absent(ground, &dir, attempt.uuid, leased),
+        Err(problem) => Err(problem),
+    };
+    look.unwrap_or_else(|problem| Look::Unknown { why: problem.told() })
+}
+
+fn absent(ground: &Ground, dir: &LeaseDir, attempt: Uuid, leased: bool) -> Result<Look, Problem> {
+    if !leased || ground.has_released(attempt) {
+        return Ok(Look::Absent);
+    }
+    match scan(attempt)?.first() {
+        None => Ok(Look::Absent),
+        Some(carrier) => Ok(Look::Unknown {
+            why: Redacted::from(format!(
+                "{} is gone, but process {} of this attempt still runs",
+                dir.path().display(),
+                carrier.pid.as_raw_nonzero()
+            )),
+        }),
+    }
+}
+
+fn present(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Look, Problem> {
+    if let Err(problem) = ground.rotation.apply(dir) {
+        tracing::warn!(problem = %problem.told(), "cannot rotate a node's output");
+    }
+    let workload = workload(ground, dir, owner)?;
+    Ok(Look::Present { lease: owner.lease(), endpoint: Some(owner.endpoint()), workload })
+}
+
+fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadState, Problem> {
+    if dir.is_starting()? {
+        return unrecorded(ground, dir, owner);
+    }
+    let Some(started) = dir.started()? else { return Ok(WorkloadState::Absent) };
+    let fd = match standing(&started.process, owner.attempt)? {
+        Standing::Running(_) => {
+            return Ok(WorkloadState::Running { workload: started.handle() });
+        }
+        Standing::Zombie(fd) => Some(fd),
+        Standing::Gone => None,
+    };
+    let status = conclude(dir, &started.process, fd.as_ref());
+    Ok(WorkloadState::Exited { status, tail: tail(dir) })
+}
+
+/// A start is under way or was broken off: only the processes themselves can tell.
+fn unrecorded(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadState, Problem> {
+    Ok(match find_unrecorded(owner.attempt)? {
+        Some(process) => WorkloadState::Running { workload: process.handle() },
+        None if ground.lane(owner.attempt).is_busy() => WorkloadState::Unknown,
+        None if was_spawned(dir)? => {
+            WorkloadState::Exited { status: ExitStatus::Unknown, tail: tail(dir) }
+        }
+        None => WorkloadState::Absent,
+    })
+}
+
+/// The owner files of a place.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    /// Those that could be read.
+    pub(super) readable: Vec<Owner>,
+    /// What could not be read, and why.
+    bad: Vec<String>,
+    /// What an interrupted create or destroy left.
+    rests: Vec<PathBuf>,
+}
+
+/// Reads every owner file of a place; a place that is missing holds none.
+pub(super) fn owners(state_dir: &Path) -> Result<Owners, Problem> {
+    let mut found = Owners::default();
+    let entries = match fs::read_dir(state_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(Problem::io("list", state_dir)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(Problem::io("list", state_dir))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if name.starts_with(".gone.") || name.starts_with(".new.") {
+            found.rests.push(entry.path());
+        }
+        let Some((slot, ordinal)) = parse_lease_name(name) else { continue };
+        match LeaseDir::new(entry.path()).owner() {
+            Ok(Some(owner)) if owner.slot == slot && owner.ordinal == ordinal => {
+                found.readable.push(owner);
+            }
+            Ok(Some(_)) => found.bad.push(format!("{name} says that it is another lease")),
+            // It went between the listing and the look.
+            Ok(None) => {}
+            Err(problem) => found.bad.push(problem.told().as_str().to_owned()),
+        }
+    }
+    Ok(found)
+}
+
+/// Lists what stands here for `run`.
+pub(super) fn list(ground: &Ground, run: Uuid) -> Listing {
+    let state_dir = &ground.place.state_dir;
+    if ground.fence.was_used() && !state_dir.exists() {
+        let text = format!("{} was removed while it was in use", state_dir.display());
+        return Listing::Unknown(Redacted::from(text));
+    }
+    let found = match owners(state_dir) {
+        Ok(found) => found,
+        Err(problem) => return Listing::Unknown(problem.told()),
+    };
+    clear_rests(ground, &found.rests);
+    let mut listed = Vec::with_capacity(found.readable.len());
+    for owner in found.readable.into_iter().filter(|owner| owner.run == run) {
+        let dir =
+            ground.dir(&owner.slot, AttemptId { ordinal: owner.ordinal, uuid: owner.attempt });
+        if let Err(problem) = ground.rotation.apply(&dir) {
+            tracing::warn!(problem = %problem.told(), "cannot rotate a node's output");
+        }
+        // A lease whose workload cannot be told is a lease all the same.
+        let workload = workload(ground, &dir, &owner).unwrap_or_else(|problem| {
+            tracing::warn!(problem = %problem.told(), "cannot tell what runs on a lease");
+            WorkloadState::Unknown
+        });
+        listed.push(OwnedLease {
+            workload,
+            lease: owner.lease(),
+            endpoint: Some(owner.endpoint()),
+            slot: owner.slot,
+            attempt: owner.attempt,
+            fence: owner.fence,
+        });
+    }
+    listed.sort_unstable_by(|a, b| a.slot.cmp(&b.slot).then(a.attempt.cmp(&b.attempt)));
+    if found.bad.is_empty() {
+        Listing::Complete(listed)
+    } else {
+        Listing::Partial(listed, Redacted::from(found.bad.join("; ")))
+    }
+}
+
+/// Finishes what an interrupted destroy left, and clears what a create of an older driver left.
+fn clear_rests(ground: &Ground, rests: &[PathBuf]) {
+    let seen = ground.fence.seen();
+    for rest in rests.iter().filter(|rest| is_done_with(rest, seen)) {
+        if let Err(problem) = remove_tree(rest) {
+            tracing::warn!(problem = %problem.told(), "cannot clear a rest away");
+        }
+    }
+}
+
+/// A create of this driver may be under way; one of an older driver would be refused by now.
+fn is_done_with(rest: &Path, seen: Option<Fence>) -> bool {
+    let name = rest.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(new) = name.strip_prefix(".new.") else { return true };
+    let fence = new.rsplit_once('.').and_then(|(_, fence)| fence.parse().ok()).map(Fence::new);
+    fence.zip(seen).is_some_and(|(fence, seen)| fence < seen)
+}

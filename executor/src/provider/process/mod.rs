@@ -1,0 +1,28 @@
+//! Nodes as processes of this machine.
+//!
+//! A lease is a directory with an owner file (`lease`, `files`) and ports (`ports`). A workload is a process in a
+//! session of its own (`spawn`, `prepare`, `template`, `session`), which survives the driver, is recognised by
+//! more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`, `ending`). Its
+//! output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale controller.
+
+mod ending;
+mod factory;
+mod fence;
+mod files;
+mod ground;
+mod identity;
+mod lease;
+mod logs;
+mod look;
+mod ports;
+mod prepare;
+mod problem;
+mod provider;
+mod session;
+mod spawn;
+mod stop;
+mod template;
+mod watch;
+
+pub use factory::ProcessFactory;
+pub use provider::ProcessProvider;

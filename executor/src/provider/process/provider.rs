@@ -1,0 +1,160 @@
+//! The provider seam over processes of this machine: hands each call to a thread that may block.
+//!
+//! Spawning suspends its thread until the program is executed, and every other call touches the file system or
+//! waits, so none runs on the reactor. A call that was begun goes on to its end whether or not anybody still
+//! waits for it, which keeps its effect whole.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use reconciler_core::{
+    effect::{EffectFailure, Listing, Look, NodeRequest},
+    id::{AttemptId, LogicalNodeId, Uuid},
+    observed::{Endpoint, Handle, LeaseFacts},
+    redact::Redacted,
+};
+
+use super::{
+    factory::capabilities, files::Process, ground::Ground, lease, logs, look, problem::Problem,
+    session, stop, watch::watch,
+};
+use crate::seam::{
+    Capabilities, EffectContext, Exit, Leased, Provider, ProviderPlace, SessionSink, StartRequest,
+    Work,
+};
+
+/// Nodes as processes of this machine, each in a session of its own that survives the driver.
+#[derive(Debug)]
+pub struct ProcessProvider {
+    capabilities: Capabilities,
+    ground: Arc<Ground>,
+}
+
+impl ProcessProvider {
+    /// Makes a provider; nothing is written before the first lease.
+    pub fn new(place: ProviderPlace, log_max_bytes: u64) -> Self {
+        let ground = Arc::new(Ground::new(place, log_max_bytes));
+        Self { capabilities: capabilities(), ground }
+    }
+
+    /// Every output file of a slot, the oldest attempt first; needs no running provider.
+    pub fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> {
+        logs::log_paths(state_dir, slot)
+    }
+
+    fn effect<'a, T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Ground) -> Result<T, EffectFailure> + Send + 'static,
+    ) -> Work<'a, Result<T, EffectFailure>> {
+        let ground = Arc::clone(&self.ground);
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || job(&ground)).await;
+            done.unwrap_or_else(|_panic| Err(Problem::Crashed.ambiguous()))
+        })
+    }
+}
+
+impl Provider for ProcessProvider {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn create_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        request: &'a NodeRequest,
+    ) -> Work<'a, Result<Leased, EffectFailure>> {
+        let (ctx, request) = (ctx.clone(), request.clone());
+        self.effect(move |ground| lease::create(ground, &ctx, &request))
+    }
+
+    fn lookup_endpoint<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        _lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<Option<Endpoint>, EffectFailure>> {
+        let ctx = ctx.clone();
+        self.effect(move |ground| {
+            let (dir, owner) = ground.owned(&ctx).map_err(|problem| problem.definite())?;
+            match owner {
+                Some(owner) => Ok(Some(owner.endpoint())),
+                None => Err(Problem::NoLease(dir.path().to_owned()).definite()),
+            }
+        })
+    }
+
+    fn list_owned(&self, run: Uuid) -> Work<'_, Listing> {
+        let ground = Arc::clone(&self.ground);
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || look::list(&ground, run)).await;
+            done.unwrap_or_else(|_panic| Listing::Unknown(crashed()))
+        })
+    }
+
+    fn inspect<'a>(
+        &'a self,
+        run: Uuid,
+        slot: &'a LogicalNodeId,
+        attempt: AttemptId,
+        lease: Option<&'a LeaseFacts>,
+    ) -> Work<'a, Look> {
+        let (ground, slot, leased) = (Arc::clone(&self.ground), slot.clone(), lease.is_some());
+        Box::pin(async move {
+            let job = move || look::inspect(&ground, run, &slot, attempt, leased);
+            let done = tokio::task::spawn_blocking(job).await;
+            done.unwrap_or_else(|_panic| Look::Unknown { why: crashed() })
+        })
+    }
+
+    fn destroy_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        _lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        let ctx = ctx.clone();
+        self.effect(move |ground| lease::destroy(ground, &ctx))
+    }
+
+    fn start_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        start: &'a StartRequest,
+        sink: SessionSink,
+    ) -> Work<'a, Result<Handle, EffectFailure>> {
+        let (ctx, start) = (ctx.clone(), start.clone());
+        self.effect(move |ground| session::start(ground, &ctx, &start, &sink))
+    }
+
+    fn cancel_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        _lease: &'a LeaseFacts,
+        workload: &'a Handle,
+        grace: Duration,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        let (ctx, known) = (ctx.clone(), Process::from_handle(workload));
+        self.effect(move |ground| stop::cancel(ground, &ctx, known.as_ref(), grace))
+    }
+
+    fn complete_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        _lease: &'a LeaseFacts,
+        _workload: &'a Handle,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        let ctx = ctx.clone();
+        self.effect(move |ground| session::complete(ground, &ctx))
+    }
+
+    fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {
+        let watched = watch(&self.ground, lease, workload)?;
+        Some(Box::pin(watched))
+    }
+}
+
+fn crashed() -> Redacted {
+    Problem::Crashed.told()
+}

@@ -1,0 +1,88 @@
+//! Notices the end of a workload at once, also of one that an earlier driver started.
+//!
+//! The kernel makes a pidfd readable when its process ends. It refers to one process for ever, so a process that
+//! gets the same id later is never mistaken for it.
+
+use std::{
+    future::Future,
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use reconciler_core::{
+    effect::ExitStatus,
+    id::Uuid,
+    observed::{Handle, LeaseFacts},
+};
+
+use super::{
+    ending::{conclude, wait},
+    files::{LeaseDir, Process, parse_lease_name},
+    ground::Ground,
+    identity::{Standing, standing},
+    logs::tail,
+    spawn::watchable,
+};
+use crate::seam::Exit;
+
+/// How long one wait on a thread lasts, where the reactor takes no more descriptors.
+const SLICE: Duration = Duration::from_hours(1);
+
+/// Waits for the end of `workload`; `None` if it cannot be watched, so that only looks tell.
+pub(super) fn watch(
+    ground: &Arc<Ground>,
+    lease: &LeaseFacts,
+    workload: &Handle,
+) -> Option<impl Future<Output = Exit> + Send + 'static> {
+    let process = Process::from_handle(workload)?;
+    let attempt: Uuid = lease.handle.get("attempt")?.parse().ok()?;
+    parse_lease_name(lease.id.as_str())?;
+    let dir = LeaseDir::new(ground.place.state_dir.join(lease.id.as_str()));
+    let (fd, runs) = match standing(&process, attempt) {
+        Ok(Standing::Running(fd)) => (Some(fd), true),
+        Ok(Standing::Zombie(fd)) => (Some(fd), false),
+        Ok(Standing::Gone) => (None, false),
+        Err(problem) => {
+            tracing::warn!(problem = %problem.told(), lease = %lease.id, "cannot watch a node");
+            return None;
+        }
+    };
+    Some(async move {
+        let fd = match fd {
+            Some(fd) if runs => until_end(fd).await,
+            other => other,
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            let status = conclude(&dir, &process, fd.as_ref());
+            Exit { status, tail: tail(&dir) }
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot tell how a node ended");
+            Exit { status: ExitStatus::Unknown, tail: "".into() }
+        })
+    })
+}
+
+/// Waits for the end; gives the descriptor back for the status.
+async fn until_end(fd: OwnedFd) -> Option<OwnedFd> {
+    let watched = match watchable(fd) {
+        Ok(watched) => watched,
+        Err(fd) => return on_a_thread(fd).await,
+    };
+    let ended = watched.readable().await.map(drop);
+    let fd = watched.into_inner();
+    match ended {
+        Ok(()) => Some(fd),
+        Err(_) => on_a_thread(fd).await,
+    }
+}
+
+/// The slow way: costs a thread, and so is used only where the reactor refused.
+async fn on_a_thread(fd: OwnedFd) -> Option<OwnedFd> {
+    let waiting = tokio::task::spawn_blocking(move || {
+        while !matches!(wait(&fd, Instant::now() + SLICE), Ok(true) | Err(_)) {}
+        fd
+    });
+    waiting.await.ok()
+}

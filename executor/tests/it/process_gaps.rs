@@ -1,0 +1,188 @@
+//! What a driver's death, a tampered record or a removed directory may leave, and that none of it is believed.
+
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use executor::seam::Provider;
+use reconciler_core::{
+    effect::{ExitStatus, FailureClass, Listing, Look, WorkloadState},
+    observed::Handle,
+};
+
+use crate::ward::{BOUND, Node, Ward, is_alive, pid_of, start_of, stays, tamper, until, verifying};
+
+/// SP10: the next driver finds the node, watches it and ends it.
+#[tokio::test]
+async fn a_node_is_adopted_after_a_restart() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    ward.restart();
+    assert_eq!(ward.workload(&node).await, WorkloadState::Running { workload: workload.clone() });
+    assert_eq!(ward.create(&node).await.unwrap(), leased);
+    assert_eq!(ward.start(&node, &leased, 1).await.unwrap(), workload);
+    assert_eq!(ward.start(&node, &leased, 2).await.unwrap(), workload);
+    let watch = tokio::spawn(ward.provider.watch(&leased.lease, &workload).unwrap());
+    ward.cancel(&node, &leased, &workload, BOUND).await.unwrap();
+    let exit = tokio::time::timeout(BOUND, watch).await.unwrap().unwrap();
+    assert_eq!(exit.status, ExitStatus::Signal(15));
+}
+
+/// Starts `sleep` as nobody's child but init's, with the identity of `node` in its environment.
+fn orphan(node: &Node) -> i32 {
+    let out = Command::new("setsid")
+        .args(["-f", "sh", "-c", "echo $$; exec sleep 120 > /dev/null 2>&1"])
+        .env("LEVELHEAD_ATTEMPT", node.attempt.uuid.to_string())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .output()
+        .unwrap();
+    String::from_utf8(out.stdout).unwrap().trim().parse().unwrap()
+}
+
+/// A node whose driver died is no child of the next one: its end is noticed, its status nobody can know.
+#[tokio::test]
+async fn the_end_of_an_adopted_node_is_noticed_without_a_status() {
+    let ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, first) = ward.up(&node).await;
+    ward.cancel(&node, &leased, &first, Duration::ZERO).await.unwrap();
+    let pid = orphan(&node);
+    tamper(&ward.dir(&node).join("process.json"), |json| {
+        json["process"]["pid"] = pid.into();
+        json["process"]["start"] = start_of(pid).unwrap().into();
+    });
+    let WorkloadState::Running { workload } = ward.workload(&node).await else {
+        panic!("the adopted node should run");
+    };
+    let watch = tokio::spawn(ward.provider.watch(&leased.lease, &workload).unwrap());
+    ward.cancel(&node, &leased, &workload, BOUND).await.unwrap();
+    let exit = tokio::time::timeout(BOUND, watch).await.unwrap().unwrap();
+    assert_eq!(exit.status, ExitStatus::Unknown);
+    assert!(!is_alive(pid));
+}
+
+/// A process that only has the recorded id is another process: never ours, never signalled.
+#[tokio::test]
+async fn a_reused_process_id_is_not_the_node() {
+    let ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let record = ward.dir(&node).join("process.json");
+    let (text, pid) = (fs::read_to_string(&record).unwrap(), pid_of(&workload));
+    let changes: [fn(&mut serde_json::Value); 2] = [
+        |json| json["process"]["start"] = 1.into(),
+        |json| json["process"]["boot"] = "another".into(),
+    ];
+    for change in changes {
+        tamper(&record, change);
+        assert!(matches!(
+            ward.workload(&node).await,
+            WorkloadState::Exited { status: ExitStatus::Unknown, .. }
+        ));
+        ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap_or_else(|failure| {
+            panic!("nothing of ours runs, so nothing can fail: {failure:?}");
+        });
+        fs::write(&record, &text).unwrap();
+    }
+    until("the look after the repair", || is_alive(pid)).await;
+    ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
+    assert!(!is_alive(pid));
+}
+
+/// The driver died between spawn and record: the UUID in the environment closes the gap.
+#[tokio::test]
+async fn an_unrecorded_workload_is_found_and_adopted() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let dir = ward.dir(&node);
+    fs::rename(dir.join("process.json"), dir.join("starting")).unwrap();
+    fs::write(dir.join("starting"), "").unwrap();
+    ward.restart();
+    let WorkloadState::Running { workload: found } = ward.workload(&node).await else {
+        panic!("the unrecorded workload should be found");
+    };
+    assert_eq!(found.get("pid"), workload.get("pid"));
+    assert_eq!(ward.start(&node, &leased, 1).await.unwrap(), workload);
+    assert!(!dir.join("starting").exists());
+    ward.destroy(&node, &leased).await.unwrap();
+    assert!(!is_alive(pid_of(&workload)));
+}
+
+/// The driver died while it verified: what it ran is cleared away, and the session starts anew.
+#[tokio::test]
+async fn a_start_that_never_came_to_its_workload_is_done_again() {
+    let ward = Ward::new();
+    let node = ward.node(0, verifying(&[(&["true"], 5_000)]));
+    let leased = ward.create(&node).await.unwrap();
+    fs::write(ward.dir(&node).join("starting"), "").unwrap();
+    assert_eq!(ward.workload(&node).await, WorkloadState::Absent);
+    let workload = ward.start(&node, &leased, 1).await.unwrap();
+    assert!(is_alive(pid_of(&workload)));
+}
+
+/// The workload was spawned, not recorded, and ended unseen: nobody claims to know, and nothing runs twice.
+#[tokio::test]
+async fn an_end_that_nobody_saw_is_unknown_and_not_repeated() {
+    let ward = Ward::new();
+    let node = ward.node(0, stays());
+    let leased = ward.create(&node).await.unwrap();
+    fs::write(ward.dir(&node).join("starting"), "").unwrap();
+    fs::write(ward.dir(&node).join("stdout.log"), "half\n").unwrap();
+    let (status, tail) = ward.exited(&node).await;
+    assert_eq!((status, tail.as_str()), (ExitStatus::Unknown, "half"));
+    let failure = ward.start(&node, &leased, 1).await.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Workload);
+    ward.destroy(&node, &leased).await.unwrap();
+}
+
+/// P1: a directory that somebody removed is no proof that its node is gone; destroying ends the node.
+#[tokio::test]
+async fn a_removed_directory_does_not_hide_a_running_node() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    fs::remove_dir_all(ward.dir(&node)).unwrap();
+    ward.restart();
+    assert!(matches!(ward.look(&node, Some(&leased)).await, Look::Unknown { .. }));
+    ward.destroy(&node, &leased).await.unwrap();
+    assert_eq!(ward.look(&node, Some(&leased)).await, Look::Absent);
+    assert!(!is_alive(pid_of(&workload)));
+}
+
+/// C1: a place that vanished while it was in use is unknown, not empty.
+#[tokio::test]
+async fn a_vanished_place_is_unknown() {
+    let ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    fs::remove_dir_all(&ward.place.state_dir).unwrap();
+    assert!(matches!(ward.provider.list_owned(ward.run).await, Listing::Unknown(_)));
+    ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
+    assert!(!is_alive(pid_of(&workload)));
+}
+
+/// A destroy or create that was broken off is finished by the next listing.
+#[tokio::test]
+async fn rests_of_broken_off_effects_are_cleared() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    ward.create(&node).await.unwrap();
+    let place = ward.place.state_dir.clone();
+    let (gone, half) = (place.join(".gone.web-9.1"), place.join(".new.web-8.1.5"));
+    fs::create_dir_all(gone.join("work")).unwrap();
+    fs::create_dir_all(half.join("work")).unwrap();
+    ward.provider.list_owned(ward.run).await;
+    assert!(!gone.exists() && half.exists());
+    ward.restart();
+    ward.create(&node).await.unwrap();
+    ward.provider.list_owned(ward.run).await;
+    assert!(!half.exists());
+    let leased = ward.create(&node).await.unwrap();
+    ward.cancel(&node, &leased, &Handle::default(), Duration::ZERO).await.unwrap();
+}
