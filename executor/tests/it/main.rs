@@ -1,5 +1,12 @@
 //! Laws of the executor, proven from outside.
 
+mod dispatch;
+mod exec;
+mod exec_conformance;
+mod exec_doubt;
+mod exec_options;
+mod exec_rig;
+mod fake;
 mod process;
 mod process_gaps;
 mod process_sessions;
