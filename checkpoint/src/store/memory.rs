@@ -158,10 +158,10 @@ impl State {
             }
             self.shape = Some(row.clone());
         }
-        if let Some(plan) = &commit.used_plan {
-            if !self.used.insert(plan.hash) {
-                return Err(StoreError::PlanUsed(plan.hash));
-            }
+        if let Some(plan) = &commit.used_plan
+            && !self.used.insert(plan.hash)
+        {
+            return Err(StoreError::PlanUsed(plan.hash));
         }
         commit.operations.iter().try_for_each(|write| self.open(write, fence, at))?;
         let mut touched = BTreeSet::new();
