@@ -14,7 +14,6 @@
 //!
 //! Not here: decisions (`reconciler-core`), providers (`executor`), the loop (`driver`).
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
-#![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "a test that overflows fails"))]
 
 mod codec;
 pub mod event;

@@ -1,0 +1,22 @@
+//! The journal's laws, proved on real files.
+
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod history;
+#[cfg(test)]
+mod isolation;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod owner;
+#[cfg(test)]
+mod reader;
+#[cfg(test)]
+mod refusal;
+#[cfg(test)]
+mod room;
+#[cfg(test)]
+mod world;
