@@ -90,21 +90,24 @@ impl CommandKind {
             Self::DestroyLease => "DestroyLease",
         }
     }
+
+    /// How long it may take under `policy`.
+    pub const fn timeout(self, policy: &Policy) -> Millis {
+        let timeouts = &policy.timeouts;
+        match self {
+            Self::CreateLease => timeouts.create,
+            Self::StartBootstrap => timeouts.bootstrap,
+            Self::CancelBootstrap => timeouts.cancel,
+            Self::DestroyLease => timeouts.destroy,
+            Self::LookupEndpoint | Self::BootstrapConvergenceObserved => limits::EFFECT_TIMEOUT,
+        }
+    }
 }
 
 impl NodeManagerCommand {
     /// How long it may take under `policy`.
     pub const fn timeout(&self, policy: &Policy) -> Millis {
-        let timeouts = &policy.timeouts;
-        match self {
-            Self::CreateLease(_) => timeouts.create,
-            Self::StartBootstrap { .. } => timeouts.bootstrap,
-            Self::CancelBootstrap { .. } => timeouts.cancel,
-            Self::DestroyLease(_) => timeouts.destroy,
-            Self::LookupEndpoint(_) | Self::BootstrapConvergenceObserved { .. } => {
-                limits::EFFECT_TIMEOUT
-            }
-        }
+        self.kind().timeout(policy)
     }
 
     /// Which of the six it is.
@@ -208,6 +211,20 @@ pub enum EffectOutcome {
     Cancelled,
     /// `DestroyLease`: the lease is given back; absence is still to be seen.
     Released,
+}
+
+impl EffectOutcome {
+    /// The command that it answers.
+    pub const fn answers(&self) -> CommandKind {
+        match self {
+            Self::Leased { .. } => CommandKind::CreateLease,
+            Self::Endpoint(_) => CommandKind::LookupEndpoint,
+            Self::Started { .. } => CommandKind::StartBootstrap,
+            Self::Closed => CommandKind::BootstrapConvergenceObserved,
+            Self::Cancelled => CommandKind::CancelBootstrap,
+            Self::Released => CommandKind::DestroyLease,
+        }
+    }
 }
 
 /// Whether the world may have changed although the effect failed.

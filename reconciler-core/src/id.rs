@@ -39,8 +39,8 @@ fn check_name(what: &'static str, text: &str) -> Result<(), IdError> {
     if !text.starts_with(|c: char| c.is_ascii_lowercase()) {
         return Err(fails(what, text, "it must start with a lower-case letter"));
     }
-    if text.ends_with('-') || !text.chars().all(legal) {
-        return Err(fails(what, text, "only a-z, 0-9 and inner hyphens are allowed"));
+    if text.ends_with('-') || text.contains("--") || !text.chars().all(legal) {
+        return Err(fails(what, text, "only a-z, 0-9 and single inner hyphens are allowed"));
     }
     Ok(())
 }

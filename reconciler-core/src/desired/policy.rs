@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{limits, time::Millis};
+use crate::{canonical::Canon, limits, time::Millis};
 
 /// How long each kind of effect and stage may take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +86,27 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The policy as a canonical value: how nodes are treated is part of what a plan shows (P3).
+    pub fn canon(&self) -> Canon {
+        let (restart, timeouts) = (&self.restart, &self.timeouts);
+        let lost_max = self.max_lost_per_pass.map_or(Canon::Null, |n| Canon::num(n.into()));
+        Canon::object([
+            ("restart-attempts", Canon::num(restart.attempts.into())),
+            ("restart-initial-ms", Canon::num(restart.initial.get())),
+            ("restart-cap-ms", Canon::num(restart.cap.get())),
+            ("restart-jitter-percent", Canon::num(restart.jitter_percent.into())),
+            ("timeout-create-ms", Canon::num(timeouts.create.get())),
+            ("timeout-endpoint-ms", Canon::num(timeouts.endpoint.get())),
+            ("timeout-bootstrap-ms", Canon::num(timeouts.bootstrap.get())),
+            ("timeout-cancel-ms", Canon::num(timeouts.cancel.get())),
+            ("timeout-destroy-ms", Canon::num(timeouts.destroy.get())),
+            ("settle-ms", Canon::num(self.settle.get())),
+            ("stable-ms", Canon::num(self.stable.get())),
+            ("stop-grace-ms", Canon::num(self.stop_grace.get())),
+            ("max-lost-per-pass", lost_max),
+        ])
+    }
+
     /// How many of `count` nodes may vanish unproven at once before the listing is not believed (D6).
     pub fn lost_max(&self, count: u32) -> u32 {
         let share = u64::from(count).saturating_mul(limits::LOST_PERCENT_MAX.into()) / 100;

@@ -24,14 +24,17 @@ impl Folding<'_> {
     /// Moves to `stage`.
     pub(super) fn enter(&mut self, stage: NodeStage) {
         let (from, to) = (self.record.stage.name(), stage.name());
+        let emptied = self.record.stage.lease().is_some() && stage.lease().is_none();
         self.record.stage = stage;
-        if from != to {
+        if from != to || emptied {
             self.record.since = self.now;
+        }
+        if from != to {
             self.notes.push(NoteKind::Stage { from: Some(from), to });
         }
     }
 
-    /// Takes the stage out, to build the next one of its facts; `enter` must follow.
+    /// Says how the step at hand ended, if there is one.
     pub(super) fn settle(&mut self, end: StepEnd, message: Redacted) {
         let step = match (&self.record.pending, &self.record.ambiguity) {
             (Some(p), _) => (p.operation, p.step),
@@ -56,10 +59,11 @@ impl Folding<'_> {
 impl ClusterState {
     /// Folds one fact at `now`.
     pub fn fold(&mut self, fact: Fact, now: Timestamp) -> Verdict {
+        self.notice_time(now);
         match fact {
             Fact::Decided { slot, transition } => self.fold_decided(&slot, transition, now),
             Fact::Dispatched { slot, attempt, pending } => self.with(&slot, attempt, now, |f| {
-                if f.record.pending.is_some() {
+                if f.record.pending.is_some() || f.record.ambiguity.is_some() {
                     return Verdict::Illegal;
                 }
                 if matches!(f.record.stage, NodeStage::New) {
@@ -182,7 +186,44 @@ fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: Sessio
     }
     known.seq = seq;
     known.stage = stage;
+    let failed = f.record.deletion.is_none() && ends_badly(&f.record.stage, stage);
+    if let (true, Some(remains)) = (failed, session_remains(&f.record.stage)) {
+        f.settle(StepEnd::NoEffect, Redacted::new("the session ended first"));
+        f.record.pending = None;
+        f.record.ambiguity = None;
+        let message = Redacted::new("its bootstrap session ended before it joined");
+        let class = crate::effect::FailureClass::Workload;
+        failure::fail(f, FailureFacts { at: f.now, class, message }, remains);
+    }
     Verdict::Applied
+}
+
+/// True if a session that reports `end` fails its attempt: closed before the join is a failure (R57).
+const fn ends_badly(stage: &NodeStage, end: SessionStage) -> bool {
+    match end {
+        SessionStage::Closed => matches!(stage, NodeStage::BootstrapRunning { .. }),
+        SessionStage::BootCheckFailed
+        | SessionStage::StartFailed
+        | SessionStage::SwactorJoinFailed
+        | SessionStage::Cancelled => true,
+        SessionStage::Created
+        | SessionStage::StdoutStreaming
+        | SessionStage::BootChecking
+        | SessionStage::SwactorStarting
+        | SessionStage::WaitingForSwactorJoin
+        | SessionStage::Converged
+        // That its output cannot be read says nothing of the workload.
+        | SessionStage::StreamError => false,
+    }
+}
+
+fn session_remains(stage: &NodeStage) -> Option<Remains> {
+    let (NodeStage::BootstrapRunning { lease, session, .. }
+    | NodeStage::SwactorJoined { lease, session, .. }) = stage
+    else {
+        return None;
+    };
+    Some(Remains::Session { lease: lease.clone(), session: session.clone() })
 }
 
 fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdict {
@@ -202,10 +243,8 @@ fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdi
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
     };
-    if f.record.pending.is_some() {
-        f.settle(StepEnd::NoEffect, Redacted::new("the workload ended first"));
-        f.record.pending = None;
-    }
+    f.settle(StepEnd::NoEffect, Redacted::new("the workload ended first"));
+    f.record.pending = None;
     f.record.ambiguity = None;
     let message = failure::exit_text(status, tail);
     let class = crate::effect::FailureClass::Workload;

@@ -82,6 +82,10 @@ impl ClusterState {
         }
         self.remove(slot);
         self.reaped(&slot.group, now);
+        if self.group(&slot.group).is_some_and(|group| group.is_empty()) {
+            // A doubt about nodes of which none is left is no doubt any more.
+            self.release_group(&slot.group);
+        }
         self.notes.push(Note::new(slot, NoteKind::Reaped));
         Verdict::Applied
     }
@@ -99,7 +103,9 @@ fn advance(f: &mut apply::Folding<'_>, transition: &Transition) -> Verdict {
         }
         (Transition::Expire, _) => {
             let Some(pending) = f.record.pending.clone() else { return Verdict::Illegal };
-            f.settle(StepEnd::Ambiguous, Redacted::new("no answer in time"));
+            let message = Redacted::new("no answer in time");
+            failure::retry_later(f, &message);
+            f.settle(StepEnd::Ambiguous, message);
             f.record.pending = None;
             f.record.ambiguity = Some(apply::ambiguity(&pending, now));
             f.tell(NoteKind::Ambiguous(pending.command));

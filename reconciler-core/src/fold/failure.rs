@@ -71,9 +71,15 @@ pub(super) fn retry_later(f: &mut Folding<'_>, message: &Redacted) {
     f.record.retry = Some(Retry { tries, at: f.now.after(delay), message: message.clone() });
 }
 
-/// True if the effect at hand was tried as often as one attempt allows.
+/// True if the effect whose last failure is counted already was tried as often as one attempt allows.
 pub(super) fn tried_enough(f: &Folding<'_>) -> bool {
     f.record.retry.as_ref().is_some_and(|retry| retry.tries >= limits::EFFECT_TRIES_MAX)
+}
+
+/// True if the failure at hand is that of the last try.
+pub(super) fn is_last_try(f: &Folding<'_>) -> bool {
+    let before = f.record.retry.as_ref().map_or(0, |retry| retry.tries);
+    before.saturating_add(1) >= limits::EFFECT_TRIES_MAX
 }
 
 /// The `nth` delay (from 0): doubling from the initial one to the cap, less a jitter that is derived, not drawn.

@@ -99,10 +99,13 @@ impl ClusterState {
     /// A listed lease of a present attempt.
     fn seen(&mut self, record: &NodeRecord, lease: OwnedLease, round: &Round, now: Timestamp) {
         let newer = lease.fence > round.fence;
-        let adopts = record.ambiguity.is_some() && record.stage.lease().is_none();
-        let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
         // A listing is a look at the past: what moved since it was asked for is newer.
-        let ended = ended && record.since < round.asked_at;
+        let fresh = record.since < round.asked_at;
+        // What was thought gone or never made and is there all the same is believed.
+        let doubted = record.ambiguity.is_some() || fresh;
+        let adopts = record.stage.lease().is_none() && record.pending.is_none() && doubted;
+        let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
+        let ended = ended && fresh;
         if !newer && !adopts && !ended && record.missing_since.is_none() {
             return;
         }
@@ -125,10 +128,16 @@ impl ClusterState {
         mut found: BTreeMap<GroupId, Vec<OwnedLease>>,
         complete: bool,
     ) {
-        let known: Vec<GroupId> = self.groups().map(|(group, _)| group.clone()).collect();
-        for group in known.into_iter().chain(found.keys().cloned().collect::<Vec<_>>()) {
-            let now_there = found.remove(&group).unwrap_or_default();
+        let known = self.groups().map(|(group, _)| group);
+        let groups: BTreeSet<GroupId> = known.chain(found.keys()).cloned().collect();
+        for group in groups {
+            let mut now_there = found.remove(&group).unwrap_or_default();
             let before = self.group(&group).and_then(|g| g.orphans.get(provider)).cloned();
+            if !complete {
+                // What a partial listing does not show may be there all the same.
+                let hidden = before.iter().flatten().filter(|b| !now_there.contains(b));
+                now_there.extend(hidden.cloned().collect::<Vec<_>>());
+            }
             let gone = complete && before.as_ref().is_some_and(|b| !b.is_empty());
             if now_there.is_empty() && !gone {
                 continue;
@@ -160,7 +169,7 @@ impl ClusterState {
                 let missing = lacking.entry(group.clone()).or_default();
                 missing.known = missing.known.saturating_add(1);
                 missing.lost_max = record.policy.lost_max(missing.known);
-                if is_missing(record, round, seen, now) {
+                if is_missing(record, round, seen) {
                     missing.slots.push(record.slot.clone());
                 }
             }
@@ -177,10 +186,10 @@ impl ClusterState {
         for slot in &missing.slots {
             let _judged = self.with_any(slot, now, |f| {
                 let Some(since) = f.record.missing_since else {
-                    f.record.missing_since = Some(now);
+                    f.record.missing_since = Some(round.asked_at);
                     return Verdict::Applied;
                 };
-                if !plausible || now.since(since) < round.grace {
+                if !plausible || round.asked_at.since(since) < round.grace {
                     return Verdict::Unchanged;
                 }
                 presume_lost(f, "two complete listings lack it");
@@ -219,7 +228,8 @@ impl ClusterState {
         }
     }
 
-    fn release_group(&mut self, group: &GroupId) {
+    /// Ends the hold of a group, if it has one.
+    pub(super) fn release_group(&mut self, group: &GroupId) {
         if let Some(hold) = self.group_mut(group).hold.take() {
             self.notes.push(Note::new(group, NoteKind::Released(hold.code)));
             self.mark_hold(group);
@@ -263,17 +273,18 @@ impl ClusterState {
     }
 }
 
-/// False once the record says that nothing of the attempt is left.
-fn accounts_for(record: &NodeRecord) -> bool {
-    record.may_own() || record.pending.is_some()
+/// False once the record says for good that nothing of the attempt is left.
+const fn accounts_for(record: &NodeRecord) -> bool {
+    !matches!(record.stage, NodeStage::Destroyed { .. })
 }
 
 /// True if the listing should have shown the record's lease and did not.
-fn is_missing(record: &NodeRecord, round: &Round, seen: &BTreeSet<Uuid>, now: Timestamp) -> bool {
+fn is_missing(record: &NodeRecord, round: &Round, seen: &BTreeSet<Uuid>) -> bool {
     let owns = record.stage.lease().is_some() && record.deletion.is_none();
-    let young = matches!(record.stage, NodeStage::LeaseCreated { .. })
-        && now.since(record.since) < round.grace;
-    let moving = record.pending.is_some() || record.since >= round.asked_at;
+    // A listing may lag behind a creation by the grace (C3); a node that is ready yet is older than that lag.
+    let young = !record.stage.is_ready() && round.asked_at.since(record.since) < round.grace;
+    let open = record.pending.is_some() || record.ambiguity.is_some();
+    let moving = open || record.since >= round.asked_at;
     owns && !young && !moving && !seen.contains(&record.attempt.uuid)
 }
 

@@ -24,7 +24,9 @@ pub(super) fn fold_look(f: &mut apply::Folding<'_>, look: Look, visibility: Mill
         }
         (None, Look::Unknown { .. }) => Verdict::Unchanged,
         (None, Look::Absent) => absent(f, visibility),
-        (None, Look::Present { endpoint, workload, .. }) => present(f, endpoint, workload),
+        (None, Look::Present { lease, endpoint, workload }) => {
+            present(f, lease, endpoint, workload)
+        }
     }
 }
 
@@ -99,17 +101,7 @@ fn resolve(
         let _again = look_again(f, open.clone());
         return;
     }
-    let happened = match (open.command, &workload) {
-        (CommandKind::CreateLease, _) => true,
-        (CommandKind::StartBootstrap, seen) => !matches!(seen, WorkloadState::Absent),
-        (CommandKind::CancelBootstrap, seen) => !matches!(seen, WorkloadState::Running { .. }),
-        (
-            CommandKind::LookupEndpoint
-            | CommandKind::DestroyLease
-            | CommandKind::BootstrapConvergenceObserved,
-            _,
-        ) => false,
-    };
+    let happened = happened(open.command, &workload);
     f.settle(if happened { StepEnd::Verified } else { StepEnd::NoEffect }, Redacted::default());
     f.record.ambiguity = None;
     if happened {
@@ -131,20 +123,44 @@ fn resolve(
             let facts = FailureFacts { at: f.now, class: FailureClass::Unavailable, message };
             failure::fail(f, facts, Remains::Lease { lease });
         }
+        (CommandKind::BootstrapConvergenceObserved, WorkloadState::Running { .. })
+            if failure::tried_enough(f) =>
+        {
+            fail_handoff(f, stage);
+        }
+        (CommandKind::LookupEndpoint | CommandKind::BootstrapConvergenceObserved, seen) => {
+            let _verdict = present(f, lease, endpoint, seen);
+        }
         (_, WorkloadState::Exited { status, tail }) if f.record.deletion.is_none() => {
             let message = failure::exit_text(&status, &tail);
             let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
             failure::fail(f, facts, Remains::Lease { lease });
         }
         (
-            CommandKind::LookupEndpoint
-            | CommandKind::StartBootstrap
-            | CommandKind::BootstrapConvergenceObserved
-            | CommandKind::CancelBootstrap
-            | CommandKind::DestroyLease,
+            CommandKind::StartBootstrap | CommandKind::CancelBootstrap | CommandKind::DestroyLease,
             _,
         ) => {}
     }
+}
+
+/// True if what is seen shows that the command took effect.
+const fn happened(command: CommandKind, seen: &WorkloadState) -> bool {
+    match command {
+        CommandKind::CreateLease => true,
+        CommandKind::StartBootstrap => !matches!(seen, WorkloadState::Absent),
+        CommandKind::CancelBootstrap => !matches!(seen, WorkloadState::Running { .. }),
+        CommandKind::LookupEndpoint
+        | CommandKind::DestroyLease
+        | CommandKind::BootstrapConvergenceObserved => false,
+    }
+}
+
+/// The session could not be closed as often as one attempt allows: the attempt failed.
+fn fail_handoff(f: &mut apply::Folding<'_>, stage: NodeStage) {
+    let NodeStage::SwactorJoined { lease, session, .. } = stage else { return };
+    let message = Redacted::new("its bootstrap session could not be closed in three tries");
+    let facts = FailureFacts { at: f.now, class: FailureClass::Unavailable, message };
+    failure::fail(f, facts, Remains::Session { lease, session });
 }
 
 /// The attempt is not there although nothing was on its way.
@@ -168,11 +184,15 @@ fn absent(f: &mut apply::Folding<'_>, visibility: Millis) -> Verdict {
 }
 
 /// The attempt is there, and nothing was on its way.
-fn present(
+pub(super) fn present(
     f: &mut apply::Folding<'_>,
+    lease: LeaseFacts,
     endpoint: Option<Endpoint>,
     workload: WorkloadState,
 ) -> Verdict {
+    if f.record.stage.lease().is_none() {
+        return found(f, lease, endpoint);
+    }
     let was_missing = f.record.missing_since.take().is_some();
     if let (NodeStage::LeaseCreated { endpoint: known @ None, .. }, Some(_)) =
         (&mut f.record.stage, &endpoint)
@@ -202,6 +222,28 @@ fn present(
         .map_or(Remains::Nothing, |lease| Remains::Lease { lease: lease.clone() });
     let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
     failure::fail(f, facts, remains);
+    Verdict::Applied
+}
+
+/// A lease is there that was thought gone or never made: it is owned, so it is taken over (C2, C3).
+fn found(f: &mut apply::Folding<'_>, lease: LeaseFacts, endpoint: Option<Endpoint>) -> Verdict {
+    let next = match f.record.stage.clone() {
+        NodeStage::New => NodeStage::LeaseCreated { lease, endpoint, probe_at: None },
+        NodeStage::Failed { failure, .. } => {
+            NodeStage::Failed { failure, remains: Remains::Lease { lease } }
+        }
+        NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
+    };
+    f.record.missing_since = None;
+    f.tell(NoteKind::Adopted(CommandKind::CreateLease));
+    f.enter(next);
     Verdict::Applied
 }
 

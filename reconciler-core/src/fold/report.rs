@@ -2,7 +2,9 @@
 
 use super::{NoteKind, StepEnd, Verdict, apply, decided::member, failure, look};
 use crate::{
-    effect::{Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass},
+    effect::{
+        Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
+    },
     limits,
     observed::{ClusterState, FailureFacts, NodeStage, Remains, SessionFacts, SessionStage},
     redact::Redacted,
@@ -20,7 +22,7 @@ impl ClusterState {
         };
         let verdict = self.with(&slot, report.attempt, now, |f| fold_outcome(f, report));
         if let (Verdict::Applied, Some(length)) = (verdict, pause) {
-            self.pause_provider(&slot, now.after(length));
+            self.pause_provider(&slot, now.after(length.min(limits::PAUSE_MAX)));
         }
         verdict
     }
@@ -37,35 +39,38 @@ fn fold_outcome(f: &mut apply::Folding<'_>, report: EffectReport) -> Verdict {
     if f.record.pending.as_ref().is_none_or(|pending| pending.step != report.step) {
         return Verdict::Stale;
     }
+    let asked = f.record.pending.as_ref().map(|pending| pending.command);
     match report.result {
-        Ok(outcome) => fold_success(f, outcome, report.look.as_ref()),
+        Ok(outcome) if asked == Some(outcome.answers()) => fold_success(f, outcome, report.look),
+        Ok(_) => {
+            let message = Redacted::new("the provider answered another question");
+            fold_ambiguous(f, message, report.look);
+        }
         Err(error) if error.certainty == Certainty::Ambiguous => {
-            let Some(pending) = f.record.pending.clone() else { return Verdict::Stale };
-            failure::retry_later(f, &error.message);
-            f.settle(StepEnd::Ambiguous, error.message);
-            f.record.pending = None;
-            f.record.ambiguity = Some(apply::ambiguity(&pending, f.now));
-            f.tell(NoteKind::Ambiguous(pending.command));
-            if let Some(seen) = report.look {
-                // An absence this early proves nothing: the effect may still be under way.
-                if !matches!(seen, crate::effect::Look::Absent) {
-                    let _same_record = look::fold_look(f, seen, Millis::ZERO);
-                }
-            }
+            fold_ambiguous(f, error.message, report.look);
         }
         Err(error) => fold_definite(f, report.command, &error),
     }
     Verdict::Applied
 }
 
-fn fold_success(
-    f: &mut apply::Folding<'_>,
-    outcome: EffectOutcome,
-    seen: Option<&crate::effect::Look>,
-) {
+fn fold_ambiguous(f: &mut apply::Folding<'_>, message: Redacted, seen: Option<Look>) {
+    let Some(pending) = f.record.pending.clone() else { return };
+    failure::retry_later(f, &message);
+    f.settle(StepEnd::Ambiguous, message);
+    f.record.pending = None;
+    f.record.ambiguity = Some(apply::ambiguity(&pending, f.now));
+    f.tell(NoteKind::Ambiguous(pending.command));
+    // An absence this early proves nothing: the effect may still be under way.
+    if let Some(seen) = seen.filter(|seen| !matches!(seen, Look::Absent)) {
+        let _same_record = look::fold_look(f, seen, Millis::ZERO);
+    }
+}
+
+fn fold_success(f: &mut apply::Folding<'_>, outcome: EffectOutcome, seen: Option<Look>) {
     let now = f.now;
     if matches!(outcome, EffectOutcome::Released) {
-        return look::fold_released(f, seen);
+        return look::fold_released(f, seen.as_ref());
     }
     f.settle(StepEnd::Verified, Redacted::default());
     f.record.pending = None;
@@ -81,7 +86,14 @@ fn fold_success(
             let probe_at = Some(now.after(limits::ENDPOINT_PROBE));
             NodeStage::LeaseCreated { lease, endpoint, probe_at }
         }
-        (EffectOutcome::Started { workload }, stage) => return started(f, stage, workload),
+        (EffectOutcome::Started { workload }, stage) => {
+            started(f, stage, workload);
+            // A workload may end before its start is reported: the look right after it tells.
+            if let Some(Look::Present { lease, endpoint, workload }) = seen {
+                let _verdict = look::present(f, lease, endpoint, workload);
+            }
+            return;
+        }
         (
             EffectOutcome::Closed,
             NodeStage::SwactorJoined { lease, endpoint, session, joined_at },
@@ -168,7 +180,7 @@ fn fold_definite(f: &mut apply::Folding<'_>, command: CommandKind, error: &Effec
         (
             CommandKind::BootstrapConvergenceObserved,
             NodeStage::SwactorJoined { lease, session, .. },
-        ) if failure::tried_enough(f) => {
+        ) if failure::is_last_try(f) => {
             failure::fail(f, facts, Remains::Session { lease, session });
         }
         _ => {

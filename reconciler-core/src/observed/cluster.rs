@@ -62,6 +62,8 @@ pub struct ClusterState {
     due: BTreeSet<(Timestamp, LogicalNodeId)>,
     dirty: BTreeSet<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
+    /// The latest time that was seen; shows that the clock went back.
+    pub(super) latest: Timestamp,
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
 }
@@ -198,6 +200,7 @@ impl ClusterState {
             due: BTreeSet::new(),
             dirty: BTreeSet::new(),
             dirty_groups: BTreeSet::new(),
+            latest: self.latest,
             notes: Vec::new(),
             settled: Vec::new(),
         }
@@ -213,16 +216,14 @@ impl ClusterState {
         core::mem::take(&mut self.settled)
     }
 
-    /// The facts with their due index and every record marked, for a projection.
-    #[must_use]
-    pub fn predicted(&self) -> Self {
+    /// The facts with the due index of `slots`, for a projection; a pause of a provider is only a delay there.
+    pub(crate) fn predicted(&self, slots: &BTreeSet<LogicalNodeId>) -> Self {
         let mut state = self.snapshot();
-        state.due.clone_from(&self.due);
-        state.dirty = self
-            .groups
-            .values()
-            .flat_map(|group| group.records().map(|record| record.slot.clone()))
-            .collect();
+        for provider in state.providers.values_mut() {
+            provider.paused_until = None;
+        }
+        let due = |slot: &LogicalNodeId| Some((self.record(slot)?.due?, slot.clone()));
+        state.due = slots.iter().filter_map(due).collect();
         state
     }
 
@@ -233,6 +234,7 @@ impl ClusterState {
 
     /// The slots that are due, taken off the index and marked as changed so that the next pass decides them.
     pub fn mark_due(&mut self, now: Timestamp) {
+        self.notice_time(now);
         while let Some((at, slot)) = self.due.pop_first() {
             if at > now {
                 self.due.insert((at, slot));
@@ -264,8 +266,9 @@ impl ClusterState {
         holds: impl IntoIterator<Item = (GroupId, Hold)>,
         now: Timestamp,
     ) -> Self {
-        let mut state = Self::default();
-        for record in records {
+        let mut state = Self { latest: now, ..Self::default() };
+        for mut record in records {
+            super::clock::pull_in(&mut record, now);
             state.put(Arc::new(record), now);
         }
         for (group, hold) in holds {

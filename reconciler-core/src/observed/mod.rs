@@ -1,5 +1,6 @@
 //! What is: the record of each slot's present attempt, and the fleet of them.
 
+mod clock;
 mod cluster;
 mod due;
 mod facts;

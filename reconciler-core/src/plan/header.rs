@@ -130,6 +130,7 @@ fn spec_digest(shape: &ClusterShape) -> PlanHash {
         let canon = Canon::object([
             ("count", Canon::num(group.count.into())),
             ("revision", Canon::show(group.revision)),
+            ("policy", group.policy.canon()),
         ]);
         (group.group.as_str(), canon)
     });

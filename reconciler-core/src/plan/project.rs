@@ -115,13 +115,10 @@ struct Projection<'a> {
 
 impl<'a> Projection<'a> {
     fn new(observed: &ClusterState, input: &'a PlanInput<'a>, scope: Scope<'_>) -> Self {
-        let state = match scope {
-            Scope::All => observed.predicted(),
-            Scope::Slots(_) => observed.snapshot(),
-        };
+        let work = slots(observed, input, scope);
         Self {
-            work: slots(observed, input, scope),
-            state,
+            state: observed.predicted(&work),
+            work,
             input,
             steps: Vec::new(),
             last: BTreeMap::new(),

@@ -89,7 +89,7 @@ pub(super) fn decide(
     }
     forbidden(record)
         .or_else(|| destroyed(record, wanted, group, now))
-        .or_else(|| group_held(wanted, group))
+        .or_else(|| group_held(record, wanted, group, now))
         .or_else(|| begins_delete(record, wanted, group))
         .or_else(|| unresolved(record, now))
         .or_else(|| held_back(record, group, now))
@@ -163,11 +163,19 @@ fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
     wait(Rung::Backoff { failures: record.backoff.failures, attempts }, Some(until))
 }
 
-/// A held group takes no step for a wanted slot; one that is to go altogether goes (D3).
-fn group_held(wanted: Option<&RunNodeGroupSpec>, group: &GroupContext<'_>) -> Option<Decision> {
+/// A held group takes no step; one that is to go altogether goes (D3). Waiting and looking go on.
+fn group_held(
+    record: &NodeRecord,
+    wanted: Option<&RunNodeGroupSpec>,
+    group: &GroupContext<'_>,
+    now: Timestamp,
+) -> Option<Decision> {
     let hold = group.hold?;
     let going = group.desired.is_none_or(|desired| desired.count == 0);
-    (!going || wanted.is_some()).then(|| wait(Rung::GroupHeld(hold.code), None))
+    if going && wanted.is_none() {
+        return None;
+    }
+    unresolved(record, now).or_else(|| Some(wait(Rung::GroupHeld(hold.code), None)))
 }
 
 /// What is unwanted, of another revision or failed is to go; an open outcome does not delay that mark.
@@ -249,7 +257,9 @@ fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
         }
         NodeStage::LeaseCreated { lease, endpoint: None, probe_at } => {
             let deadline = record.since.after(timeouts.endpoint);
-            if now >= deadline {
+            // After a sleep the deadline may lie far back: one look at the present comes first (D12, C8).
+            let looked = record.retry.is_some() || probe_at.is_some_and(|at| at >= deadline);
+            if now >= deadline && looked {
                 return Decision::Move(Transition::TimeOut);
             }
             match probe_at.filter(|at| *at > now) {
