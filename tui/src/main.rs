@@ -1,2 +1,2 @@
-//! The binary.
+//! The binary: nothing but the way into the library.
 fn main() {}

@@ -1,0 +1,118 @@
+//! Ages, countdowns and times of day as text, and when each next reads differently.
+
+use reconciler_core::time::{Millis, Timestamp};
+
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A length of time in at most five columns: `48s`, `3m`, `2h11`, `9d`.
+pub(crate) fn length(length: Millis) -> String {
+    let ms = length.get();
+    match ms {
+        0..MINUTE => format!("{}s", ms / SECOND),
+        MINUTE..HOUR => format!("{}m", ms / MINUTE),
+        HOUR..DAY => format!("{}h{:02}", ms / HOUR, ms % HOUR / MINUTE),
+        DAY.. => format!("{}d", (ms / DAY).min(9_999)),
+    }
+}
+
+/// What is left until `due`, rounded up so that it never shows zero too early.
+pub(crate) fn left(due: Timestamp, now: Timestamp) -> Option<String> {
+    let ms = due.since(now).get();
+    (ms > 0 && due != Timestamp::MAX).then(|| length(Millis::new(rounded_up(ms))))
+}
+
+const fn rounded_up(ms: u64) -> u64 {
+    ms.saturating_add(SECOND - 1)
+}
+
+/// The time of day in UTC.
+pub(crate) fn of_day(at: Timestamp) -> String {
+    let secs = at.as_millis() / SECOND;
+    format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
+}
+
+/// The unit in which a length of `ms` counts.
+const fn unit(ms: u64) -> u64 {
+    if ms < MINUTE {
+        SECOND
+    } else if ms < DAY {
+        MINUTE
+    } else {
+        DAY
+    }
+}
+
+/// How long until the age since `since` reads differently.
+pub(crate) const fn until_age_changes(since: Timestamp, now: Timestamp) -> Millis {
+    let ms = now.since(since).get();
+    let unit = unit(ms);
+    let ahead = since.since(now).get();
+    Millis::new((unit - ms % unit).saturating_add(ahead))
+}
+
+/// How long until what is left until `due` reads differently; nothing once it is due.
+pub(crate) fn until_left_changes(due: Timestamp, now: Timestamp) -> Option<Millis> {
+    let ms = due.since(now).get();
+    if ms == 0 || due == Timestamp::MAX {
+        return None;
+    }
+    let shown = rounded_up(ms);
+    Some(Millis::new((shown % unit(shown)).saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_millis(ms)
+    }
+
+    #[test]
+    fn a_length_keeps_to_five_columns() {
+        let cases = [
+            (0, "0s"),
+            (59_999, "59s"),
+            (60_000, "1m"),
+            (HOUR + 11 * MINUTE, "1h11"),
+            (9 * DAY, "9d"),
+            (u64::MAX, "9999d"),
+        ];
+        for (ms, text) in cases {
+            assert_eq!(length(Millis::new(ms)), text);
+        }
+    }
+
+    #[test]
+    fn a_countdown_shows_no_zero_before_its_time() {
+        assert_eq!(left(at(1_001), at(1_000)), Some("1s".to_owned()));
+        assert_eq!(left(at(13_000), at(1_000)), Some("12s".to_owned()));
+        assert_eq!(left(at(1_000), at(1_000)), None);
+        assert_eq!(left(Timestamp::MAX, at(0)), None);
+    }
+
+    #[test]
+    fn what_is_shown_changes_exactly_when_it_is_said_to() {
+        for now in [0, 1, 999, 1_000, 59_999, 60_000, 61_234, HOUR - 1, HOUR, DAY - 1, DAY + 5] {
+            let next = until_age_changes(at(0), at(now)).get();
+            assert!(next > 0);
+            assert_eq!(length(Millis::new(now + next - 1)), length(Millis::new(now)));
+            assert_ne!(length(Millis::new(now + next)), length(Millis::new(now)));
+        }
+        for gone in [0, 1, 500, 999, 1_000, 1_001, 30_000, 61_000, 89_999] {
+            let (due, now) = (at(90_000), at(gone));
+            let next = until_left_changes(due, now).map_or(0, Millis::get);
+            assert!(next > 0);
+            assert_eq!(left(due, at(gone + next - 1)), left(due, now));
+            assert_ne!(left(due, at(gone + next)), left(due, now));
+        }
+    }
+
+    #[test]
+    fn the_time_of_day_is_utc() {
+        assert_eq!(of_day(at(1_796_000_671_000)), "02:24:31");
+    }
+}

@@ -1,0 +1,231 @@
+//! What keys can mean, and in which contexts.
+
+use crate::console::{
+    layout::Pane,
+    model::Model,
+    popup::{PlanStage, Popup},
+};
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// Move in a list or a text.
+    Move(Move),
+    /// Look at something else, or otherwise.
+    Look(Look),
+    /// Edit the draft.
+    Edit(Verb),
+    /// Answer what is asked.
+    Say(Say),
+    /// Type.
+    Text(Typing),
+    /// What works always.
+    App(App),
+}
+
+/// A movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// One up.
+    Up,
+    /// One down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// Half a page up.
+    HalfUp,
+    /// Half a page down.
+    HalfDown,
+    /// To the first.
+    First,
+    /// To the last.
+    Last,
+}
+
+/// What changes the view and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// To this pane.
+    Pane(Pane),
+    /// To the next pane.
+    NextPane,
+    /// To the pane before.
+    PriorPane,
+    /// Into what is selected.
+    Open,
+    /// Type a filter.
+    Filter,
+    /// Only what is wrong.
+    Problems,
+    /// Freeze the view, or let it go on.
+    Pause,
+    /// The keys.
+    Help,
+    /// End.
+    Quit,
+}
+
+/// What changes the draft, or shows its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// So many more.
+    Nudge(i32),
+    /// Type a count.
+    Count,
+    /// Take the last edit back.
+    Undo,
+    /// Drop the draft.
+    Discard,
+    /// Show the plan of the draft.
+    Preview,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Say {
+    /// Apply.
+    Apply,
+    /// Yes.
+    Yes,
+    /// Enter.
+    Accept,
+    /// The other button.
+    Switch,
+    /// Plan again.
+    Replan,
+    /// Back, and nothing happens.
+    Back,
+}
+
+/// A key of a text field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// A character.
+    Char(char),
+    /// Take the last character back.
+    Erase,
+}
+
+/// What works always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum App {
+    /// Paint anew.
+    Redraw,
+    /// Stop the process for now.
+    Suspend,
+    /// Twice: end.
+    Interrupt,
+}
+
+/// Where a binding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Where a group is selected.
+    Counts,
+    /// Over the panes.
+    Browse,
+    /// A plan that one key confirms.
+    Prompt,
+    /// A plan that a typed name confirms.
+    Typed,
+    /// What became of a plan.
+    Answer,
+    /// A view to read.
+    Reading,
+    /// The question whether to end.
+    Leaving,
+    /// A text in the footer.
+    Entry,
+    /// Letters that scroll.
+    Letters,
+    /// Keys that scroll.
+    Scroll,
+    /// Always.
+    Always,
+}
+
+impl Scope {
+    /// Its heading in the help.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Counts => "Counts (panes 1 and 2)",
+            Self::Browse => "Panes",
+            Self::Prompt => "A plan to confirm",
+            Self::Typed => "A plan to confirm by name",
+            Self::Answer => "What became of a plan",
+            Self::Reading => "Help and details",
+            Self::Leaving => "Quitting",
+            Self::Entry => "Typing",
+            Self::Letters | Self::Scroll => "Moving",
+            Self::Always => "Always",
+        }
+    }
+}
+
+/// What has the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Context {
+    /// A pane.
+    Browse(Pane),
+    /// A text in the footer.
+    Entry,
+    /// A plan that one key confirms.
+    Prompt,
+    /// A plan that a typed name confirms.
+    Typed,
+    /// What became of a plan, or waiting for it.
+    Answer,
+    /// Help or details.
+    Reading,
+    /// The question whether to end.
+    Leaving,
+}
+
+impl Context {
+    /// What has the keys at present.
+    pub(crate) fn of(model: &Model) -> Self {
+        match &model.popup {
+            Some(Popup::Help { .. } | Popup::Detail { .. }) => Self::Reading,
+            Some(Popup::Quit) => Self::Leaving,
+            Some(Popup::Plan { stage, .. }) => match stage.as_ref() {
+                PlanStage::Prompt(prompt) if prompt.wants_name() => Self::Typed,
+                PlanStage::Prompt(_) => Self::Prompt,
+                PlanStage::Asking { .. }
+                | PlanStage::Waiting { .. }
+                | PlanStage::Done(_)
+                | PlanStage::Stale(_)
+                | PlanStage::Refused(_)
+                | PlanStage::Failed(_)
+                | PlanStage::Unknown { .. } => Self::Answer,
+            },
+            None if model.entry.is_some() => Self::Entry,
+            None => Self::Browse(model.pane),
+        }
+    }
+
+    /// Where its bindings stand, the nearest first.
+    pub(crate) const fn scopes(self) -> &'static [Scope] {
+        use Scope::{
+            Always, Answer, Browse, Counts, Entry, Leaving, Letters, Prompt, Reading, Scroll, Typed,
+        };
+        match self {
+            Self::Browse(Pane::Groups | Pane::Fleet) => &[Counts, Browse, Letters, Scroll, Always],
+            Self::Browse(Pane::Passes | Pane::Events | Pane::Holds) => {
+                &[Browse, Letters, Scroll, Always]
+            }
+            Self::Entry => &[Entry, Always],
+            Self::Prompt => &[Prompt, Letters, Scroll, Always],
+            Self::Typed => &[Typed, Scroll, Always],
+            Self::Answer => &[Answer, Letters, Scroll, Always],
+            Self::Reading => &[Reading, Letters, Scroll, Always],
+            Self::Leaving => &[Leaving, Always],
+        }
+    }
+
+    /// True if characters are text here.
+    pub(crate) const fn takes_text(self) -> bool {
+        matches!(self, Self::Entry | Self::Typed)
+    }
+}

@@ -1,0 +1,7 @@
+//! Which key means what, where: one table that also writes the footer and the help.
+
+mod intent;
+mod table;
+
+pub(crate) use intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
+pub(crate) use table::{bindings, intent};

@@ -1,0 +1,251 @@
+//! The table of keys.
+
+use super::intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
+use crate::console::{layout::Pane, message::Key};
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding {
+    /// Where it holds.
+    pub(crate) scope: Scope,
+    /// The keys.
+    pub(crate) keys: &'static [Key],
+    /// How the keys are written.
+    pub(crate) shown: &'static str,
+    /// What they mean.
+    pub(crate) intent: Intent,
+    /// What that is, for the help; empty where the line above says it.
+    pub(crate) what: &'static str,
+    /// The word for the footer; empty if it is not shown there.
+    pub(crate) hint: &'static str,
+    /// True if it edits, so that a read-only console hides it.
+    pub(crate) edits: bool,
+}
+
+const fn bind(
+    scope: Scope,
+    keys: &'static [Key],
+    shown: &'static str,
+    intent: Intent,
+    what: &'static str,
+    hint: &'static str,
+) -> Binding {
+    let says = matches!(intent, Intent::Say(Say::Apply | Say::Yes | Say::Replan));
+    let edits = matches!(intent, Intent::Edit(_)) || (says && !matches!(scope, Scope::Leaving));
+    Binding { scope, keys, shown, intent, what, hint, edits }
+}
+
+use Intent as I;
+use Key::{Char, Ctrl};
+use Scope as S;
+
+static TABLE: &[Binding] = &[
+    bind(S::Counts, &[Char('+')], "+ -", I::Edit(Verb::Nudge(1)), "one more, one fewer", "want"),
+    bind(S::Counts, &[Char('-')], "", I::Edit(Verb::Nudge(-1)), "", ""),
+    bind(S::Counts, &[Char('>')], "> <", I::Edit(Verb::Nudge(10)), "ten more, ten fewer", ""),
+    bind(S::Counts, &[Char('<')], "", I::Edit(Verb::Nudge(-10)), "", ""),
+    bind(S::Counts, &[Char('=')], "=", I::Edit(Verb::Count), "type a count", "set"),
+    bind(S::Counts, &[Char('u')], "u", I::Edit(Verb::Undo), "undo the last edit", ""),
+    bind(S::Counts, &[Char('U')], "U", I::Edit(Verb::Discard), "drop the whole draft", ""),
+    bind(
+        S::Browse,
+        &[Char('p')],
+        "p",
+        I::Edit(Verb::Preview),
+        "show the plan of the draft",
+        "plan",
+    ),
+    bind(S::Browse, &[Char('1')], "1-5", I::Look(Look::Pane(Pane::Groups)), "go to a pane", "pane"),
+    bind(S::Browse, &[Char('2')], "", I::Look(Look::Pane(Pane::Fleet)), "", ""),
+    bind(S::Browse, &[Char('3')], "", I::Look(Look::Pane(Pane::Passes)), "", ""),
+    bind(S::Browse, &[Char('4')], "", I::Look(Look::Pane(Pane::Events)), "", ""),
+    bind(S::Browse, &[Char('5')], "", I::Look(Look::Pane(Pane::Holds)), "", ""),
+    bind(S::Browse, &[Key::Tab], "Tab", I::Look(Look::NextPane), "next pane", ""),
+    bind(S::Browse, &[Key::BackTab], "S-Tab", I::Look(Look::PriorPane), "pane before", ""),
+    bind(
+        S::Browse,
+        &[Key::Enter, Key::Right, Char('l')],
+        "Enter",
+        I::Look(Look::Open),
+        "details; fold a group",
+        "detail",
+    ),
+    bind(
+        S::Browse,
+        &[Key::Esc, Key::Left, Char('h')],
+        "Esc",
+        I::Say(Say::Back),
+        "drop the filter",
+        "",
+    ),
+    bind(
+        S::Browse,
+        &[Char('/')],
+        "/",
+        I::Look(Look::Filter),
+        "filter: words, stage: group: hold:yes",
+        "filter",
+    ),
+    bind(S::Browse, &[Char('x')], "x", I::Look(Look::Problems), "only what is wrong", "problems"),
+    bind(S::Browse, &[Char(' ')], "space", I::Look(Look::Pause), "freeze the view", "pause"),
+    bind(S::Browse, &[Char('?')], "?", I::Look(Look::Help), "these keys", "help"),
+    bind(S::Browse, &[Char('q')], "q", I::Look(Look::Quit), "quit", "quit"),
+    bind(
+        S::Prompt,
+        &[Char('a')],
+        "a",
+        I::Say(Say::Apply),
+        "apply, if it only makes nodes",
+        "apply",
+    ),
+    bind(S::Prompt, &[Char('y')], "y", I::Say(Say::Yes), "apply, if it destroys", "yes"),
+    bind(S::Prompt, &[Key::Tab, Key::BackTab], "Tab", I::Say(Say::Switch), "the other button", ""),
+    bind(S::Prompt, &[Key::Enter], "Enter", I::Say(Say::Accept), "press the button", "press"),
+    bind(S::Prompt, &[Char('r')], "r", I::Say(Say::Replan), "plan again", "re-plan"),
+    bind(
+        S::Prompt,
+        &[Key::Esc, Char('n'), Char('q')],
+        "Esc",
+        I::Say(Say::Back),
+        "keep the draft",
+        "cancel",
+    ),
+    bind(
+        S::Typed,
+        &[Key::Enter],
+        "Enter",
+        I::Say(Say::Accept),
+        "apply, once the name stands there",
+        "apply",
+    ),
+    bind(
+        S::Typed,
+        &[Key::Backspace],
+        "Backspace",
+        I::Text(Typing::Erase),
+        "take a letter back",
+        "",
+    ),
+    bind(S::Typed, &[Key::Esc], "Esc", I::Say(Say::Back), "keep the draft", "cancel"),
+    bind(S::Typed, &[Ctrl('r')], "Ctrl-R", I::Say(Say::Replan), "plan again", "re-plan"),
+    bind(S::Answer, &[Char('r')], "r", I::Say(Say::Replan), "plan again", "re-plan"),
+    bind(
+        S::Answer,
+        &[Key::Esc, Key::Enter, Char('q')],
+        "Esc",
+        I::Say(Say::Back),
+        "close; what was sent goes on",
+        "close",
+    ),
+    bind(
+        S::Reading,
+        &[Key::Esc, Key::Left, Char('q'), Char('h'), Char('?')],
+        "Esc",
+        I::Say(Say::Back),
+        "close",
+        "close",
+    ),
+    bind(S::Leaving, &[Char('y')], "y", I::Say(Say::Yes), "quit", "quit"),
+    bind(S::Leaving, &[Key::Esc, Char('n'), Char('q')], "Esc", I::Say(Say::Back), "stay", "stay"),
+    bind(S::Entry, &[Key::Enter], "Enter", I::Say(Say::Accept), "take it", "take it"),
+    bind(
+        S::Entry,
+        &[Key::Backspace],
+        "Backspace",
+        I::Text(Typing::Erase),
+        "take a letter back",
+        "",
+    ),
+    bind(S::Entry, &[Key::Esc], "Esc", I::Say(Say::Back), "leave it as it was", "cancel"),
+    bind(S::Letters, &[Char('j')], "j k", I::Move(Move::Down), "down, up", "move"),
+    bind(S::Letters, &[Char('k')], "", I::Move(Move::Up), "", ""),
+    bind(S::Letters, &[Char('g')], "g G", I::Move(Move::First), "first, last", ""),
+    bind(S::Letters, &[Char('G')], "", I::Move(Move::Last), "", ""),
+    bind(S::Scroll, &[Key::Down], "arrows", I::Move(Move::Down), "down, up", ""),
+    bind(S::Scroll, &[Key::Up], "", I::Move(Move::Up), "", ""),
+    bind(S::Scroll, &[Key::PageDown], "PgUp PgDn", I::Move(Move::PageDown), "a page", ""),
+    bind(S::Scroll, &[Key::PageUp], "", I::Move(Move::PageUp), "", ""),
+    bind(S::Scroll, &[Ctrl('d')], "Ctrl-D Ctrl-U", I::Move(Move::HalfDown), "half a page", ""),
+    bind(S::Scroll, &[Ctrl('u')], "", I::Move(Move::HalfUp), "", ""),
+    bind(S::Scroll, &[Key::Home], "Home End", I::Move(Move::First), "first, last", ""),
+    bind(S::Scroll, &[Key::End], "", I::Move(Move::Last), "", ""),
+    bind(S::Always, &[Ctrl('c')], "Ctrl-C", I::App(App::Interrupt), "twice: quit", ""),
+    bind(S::Always, &[Ctrl('l')], "Ctrl-L", I::App(App::Redraw), "paint anew", ""),
+    bind(
+        S::Always,
+        &[Ctrl('z')],
+        "Ctrl-Z",
+        I::App(App::Suspend),
+        "stop for now; `fg` continues",
+        "",
+    ),
+];
+
+/// What `key` means in `context`.
+pub(crate) fn intent(context: Context, key: Key) -> Option<Intent> {
+    let bound = context.scopes().iter().find_map(|scope| {
+        let mut own = TABLE.iter().filter(|binding| binding.scope == *scope);
+        own.find(|binding| binding.keys.contains(&key)).map(|binding| binding.intent)
+    });
+    match (bound, key) {
+        (Some(intent), _) => Some(intent),
+        (None, Key::Char(c)) if context.takes_text() => Some(Intent::Text(Typing::Char(c))),
+        (None, _) => None,
+    }
+}
+
+/// The bindings of a scope that an operator may use, in the order of the table.
+pub(crate) fn bindings(scope: Scope, read_only: bool) -> impl Iterator<Item = &'static Binding> {
+    TABLE.iter().filter(move |binding| binding.scope == scope && !(read_only && binding.edits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTEXTS: [Context; 11] = [
+        Context::Browse(Pane::Groups),
+        Context::Browse(Pane::Fleet),
+        Context::Browse(Pane::Passes),
+        Context::Browse(Pane::Events),
+        Context::Browse(Pane::Holds),
+        Context::Entry,
+        Context::Prompt,
+        Context::Typed,
+        Context::Answer,
+        Context::Reading,
+        Context::Leaving,
+    ];
+
+    #[test]
+    fn no_key_means_two_things_in_one_context() {
+        for context in CONTEXTS {
+            let mut seen: Vec<Key> = Vec::new();
+            for scope in context.scopes() {
+                for key in bindings(*scope, false).flat_map(|binding| binding.keys) {
+                    assert!(!seen.contains(key), "{key:?} twice in {context:?}");
+                    seen.push(*key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reserved_keys_are_never_bound_and_erasing_is_never_a_verb() {
+        for binding in TABLE {
+            for key in binding.keys {
+                let reserved = ['a', 'b', 's', 'q', '\\'].map(Ctrl);
+                assert!(!reserved.contains(key), "{key:?}");
+                assert!(*key != Key::Backspace || binding.intent == Intent::Text(Typing::Erase));
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_field_takes_every_letter() {
+        for c in ('a'..='z').chain('0'..='9').chain(['-', ' ', '/', '?']) {
+            assert_eq!(intent(Context::Typed, Char(c)), Some(Intent::Text(Typing::Char(c))));
+            assert_eq!(intent(Context::Entry, Char(c)), Some(Intent::Text(Typing::Char(c))));
+        }
+    }
+}

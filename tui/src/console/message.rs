@@ -1,0 +1,129 @@
+//! Everything that can reach the console, and everything that it can order, as two closed lists.
+
+use std::sync::Arc;
+
+use driver::view::{Edit, RunView};
+use reconciler_core::time::{Millis, Timestamp};
+
+use super::{confirm::Confirmed, link::Reply};
+
+/// A point in time, told by two clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The wall clock, against which ages are counted.
+    pub wall: Timestamp,
+    /// A clock that never goes back, against which delays are counted.
+    pub mono: Millis,
+}
+
+impl Moment {
+    /// How long `earlier` (of the steady clock) lies back.
+    pub const fn since(self, earlier: Millis) -> Millis {
+        Millis::new(self.mono.get().saturating_sub(earlier.get()))
+    }
+}
+
+/// A key as the console knows it; what is not listed is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A printed character.
+    Char(char),
+    /// A letter with Control.
+    Ctrl(char),
+    /// Enter.
+    Enter,
+    /// Escape.
+    Esc,
+    /// Tab.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Backspace; never a verb.
+    Backspace,
+    /// Up.
+    Up,
+    /// Down.
+    Down,
+    /// Left.
+    Left,
+    /// Right.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+}
+
+/// Everything that can happen to the console.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A key, and when it was read.
+    Key(Key, Moment),
+    /// The screen has another size.
+    Resize {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// The link is being made.
+    Connecting,
+    /// A newer snapshot.
+    Snapshot(Arc<RunView>),
+    /// The driver cannot be reached.
+    LinkLost {
+        /// Since when.
+        since: Timestamp,
+        /// Why.
+        why: String,
+    },
+    /// An answer to a request.
+    Reply(Reply),
+    /// Time went on.
+    Tick(Moment),
+    /// A frame with everything so far is on the screen.
+    Painted(Moment),
+    /// The terminal is gone.
+    Hangup,
+    /// A signal asks the process to end.
+    Terminate(i32),
+    /// A signal asks the process to stop for now.
+    Stop,
+    /// The process goes on after a stop.
+    Resumed,
+}
+
+/// What the console orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cmd {
+    /// Ask for a plan; changes nothing.
+    Plan {
+        /// The request's number.
+        id: u64,
+        /// What to plan.
+        edit: Edit,
+    },
+    /// Apply what was shown and confirmed.
+    Apply(Confirmed),
+    /// Paint everything anew.
+    Redraw,
+    /// Give the terminal back and stop until continued.
+    Suspend,
+    /// End.
+    Quit(Farewell),
+}
+
+/// Why the console ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// Its user said so.
+    Asked,
+    /// The terminal went away.
+    HungUp,
+    /// This signal came.
+    Signal(i32),
+}

@@ -1,0 +1,31 @@
+//! The console: a full-screen view of one run, in which counts are drafted, planned, confirmed and applied.
+//!
+//! Messages go in ([`message::Msg`]), [`update::update`] folds them into a [`model::Model`] and answers with
+//! commands, [`view::draw`] paints the model. Those three are pure; `run` and `terminal` are all that touches
+//! the outside. Not here: the driver behind [`link::ConsoleLink`].
+
+mod clock;
+mod confirm;
+mod cursor;
+mod draft;
+pub mod filter;
+mod glyphs;
+mod keymap;
+mod layout;
+pub mod link;
+pub mod message;
+pub mod model;
+pub mod options;
+mod palette;
+mod popup;
+mod rows;
+mod run;
+pub mod stage;
+mod terminal;
+mod text;
+pub mod update;
+pub mod view;
+mod wake;
+
+pub use confirm::Confirmed;
+pub use run::{ConsoleError, run};

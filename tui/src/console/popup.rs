@@ -1,0 +1,108 @@
+//! What may lie over the panes, one at a time, as small state machines.
+
+use driver::view::{Edit, Refusal};
+use reconciler_core::id::{Generation, GroupId, LogicalNodeId};
+
+use super::{confirm::Prompt, message::Moment};
+
+/// A view over the panes.
+#[derive(Clone, Debug)]
+pub(crate) enum Popup {
+    /// The keys.
+    Help {
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// Everything about one slot.
+    Detail {
+        /// Which.
+        slot: LogicalNodeId,
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// A plan on its way.
+    Plan {
+        /// How far it is.
+        stage: Box<PlanStage>,
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// May the console end?
+    Quit,
+}
+
+/// How far a plan is.
+#[derive(Clone, Debug)]
+pub(crate) enum PlanStage {
+    /// Asked for.
+    Asking {
+        /// The request.
+        id: u64,
+        /// What was asked.
+        edit: Edit,
+        /// Since when.
+        since: Moment,
+    },
+    /// Shown, to be confirmed.
+    Prompt(Prompt),
+    /// Confirmed and sent.
+    Waiting {
+        /// The request.
+        id: u64,
+        /// Since when.
+        since: Moment,
+    },
+    /// Accepted.
+    Done(Generation),
+    /// What it was made from has moved; nothing was changed.
+    Stale(Refusal),
+    /// Not allowed; nothing was changed.
+    Refused(Refusal),
+    /// It did not work; nothing was changed.
+    Failed(Refusal),
+    /// The link broke while it was under way: nobody here knows.
+    Unknown {
+        /// The request, whose answer may still come.
+        id: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+/// An apply without its answer yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Pending {
+    /// The request.
+    pub(crate) id: u64,
+    /// What was applied.
+    pub(crate) edit: Edit,
+}
+
+/// A text that is being typed in the footer.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    /// The filter; `before` comes back on Esc.
+    Filter {
+        /// As typed so far.
+        text: String,
+        /// What stood before.
+        before: String,
+    },
+    /// A count.
+    Count {
+        /// Of which group.
+        group: GroupId,
+        /// As typed so far.
+        text: String,
+    },
+}
+
+impl Popup {
+    /// The number of its first line, if it scrolls.
+    pub(crate) const fn top_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help { top } | Self::Detail { top, .. } | Self::Plan { top, .. } => Some(top),
+            Self::Quit => None,
+        }
+    }
+}

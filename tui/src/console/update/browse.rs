@@ -1,0 +1,197 @@
+//! Keys over the panes: moving, filtering, drafting.
+
+use reconciler_core::id::{GroupId, LogicalNodeId};
+
+use super::{plan, popup};
+use crate::console::{
+    filter::Filter,
+    keymap::{Intent, Look, Move, Say, Verb},
+    layout::Pane,
+    message::Cmd,
+    model::{Link, Model, RowId},
+    popup::{Entry, Popup},
+};
+
+/// Acts on what a key means.
+pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
+    match intent {
+        Intent::Move(by) => {
+            let (at, len) = model.focus_place();
+            let page = model.layout().list_height(model.pane, model.pane).max(1);
+            model.steer(model.pane, Some(moved(by, at, page, len)));
+        }
+        Intent::Look(look) => return look_at(model, look),
+        Intent::Edit(Verb::Preview) => return preview(model),
+        Intent::Edit(verb) => edit(model, verb),
+        Intent::Say(Say::Back) => back(model),
+        Intent::Say(Say::Apply | Say::Yes | Say::Accept | Say::Switch | Say::Replan)
+        | Intent::Text(_)
+        | Intent::App(_) => {}
+    }
+    Vec::new()
+}
+
+fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
+    match look {
+        Look::Pane(pane) => focus(model, pane),
+        Look::NextPane => focus(model, model.pane.step(1)),
+        Look::PriorPane => focus(model, model.pane.step(Pane::ALL.len().saturating_sub(1))),
+        Look::Open => open(model),
+        Look::Filter => type_filter(model),
+        Look::Problems => {
+            model.problems = !model.problems;
+            model.relist();
+        }
+        Look::Pause => pause(model),
+        Look::Help => model.popup = Some(Popup::Help { top: 0 }),
+        Look::Quit => return popup::quit(model),
+    }
+    Vec::new()
+}
+
+/// Where a movement leads from place `at` of `len`.
+pub(super) fn moved(by: Move, at: usize, page: usize, len: usize) -> usize {
+    let half = (page / 2).max(1);
+    let to = match by {
+        Move::Up => at.saturating_sub(1),
+        Move::Down => at.saturating_add(1),
+        Move::PageUp => at.saturating_sub(page),
+        Move::PageDown => at.saturating_add(page),
+        Move::HalfUp => at.saturating_sub(half),
+        Move::HalfDown => at.saturating_add(half),
+        Move::First => 0,
+        Move::Last => len,
+    };
+    to.min(len.saturating_sub(1))
+}
+
+fn focus(model: &mut Model, pane: Pane) {
+    model.pane = pane;
+    model.settle();
+}
+
+fn open(model: &mut Model) {
+    match model.pane {
+        Pane::Groups => {
+            if let Some(group) = model.groups.selected().cloned() {
+                model.fleet.pick(RowId::Group(group));
+                focus(model, Pane::Fleet);
+            }
+        }
+        Pane::Fleet => match model.fleet.selected().cloned() {
+            Some(RowId::Group(group)) => fold(model, group),
+            Some(RowId::Node(slot)) => detail(model, slot),
+            None => {}
+        },
+        Pane::Passes => {}
+        Pane::Events => {
+            let view = model.shown.as_deref();
+            let subject = view.and_then(|view| view.events.get(model.events.at()));
+            detail_of(model, subject.map(|event| event.subject.clone()));
+        }
+        Pane::Holds => {
+            let subject = model.holds.selected().map(|(subject, _)| subject.clone());
+            detail_of(model, subject);
+        }
+    }
+}
+
+fn fold(model: &mut Model, group: GroupId) {
+    if !model.folded.remove(&group) {
+        model.folded.insert(group);
+    }
+    model.relist();
+}
+
+fn detail(model: &mut Model, slot: LogicalNodeId) {
+    model.popup = Some(Popup::Detail { slot, top: 0 });
+}
+
+fn detail_of(model: &mut Model, subject: Option<String>) {
+    let slot = subject.and_then(|subject| subject.parse::<LogicalNodeId>().ok());
+    match slot.filter(|slot| model.node(slot).is_some()) {
+        Some(slot) => detail(model, slot),
+        None => model.flash("that is not about one node of the fleet"),
+    }
+}
+
+fn back(model: &mut Model) {
+    if model.filter.is_empty() && !model.problems {
+        return;
+    }
+    model.filter = Filter::default();
+    model.problems = false;
+    model.relist();
+}
+
+fn type_filter(model: &mut Model) {
+    focus(model, Pane::Fleet);
+    let text = model.filter.as_str().to_owned();
+    model.entry = Some(Entry::Filter { before: text.clone(), text });
+}
+
+fn pause(model: &mut Model) {
+    model.paused = !model.paused;
+    if !model.paused {
+        model.shown.clone_from(&model.live);
+        model.relist();
+    }
+}
+
+/// False, and says why, if nothing may be edited.
+pub(super) fn may_edit(model: &mut Model) -> bool {
+    if model.options.read_only {
+        model.flash("read-only: this console was started so");
+    } else if model.link != Link::Live {
+        model.flash("no link to the driver: edits wait, the draft is kept");
+    } else {
+        return true;
+    }
+    false
+}
+
+fn edit(model: &mut Model, verb: Verb) {
+    if !may_edit(model) {
+        return;
+    }
+    match verb {
+        Verb::Undo => undo(model),
+        Verb::Discard => model.draft.clear(),
+        Verb::Nudge(by) => {
+            if let Some((group, live)) = chosen(model) {
+                model.draft.nudge(&group, live, by);
+            }
+        }
+        Verb::Count => {
+            if let Some((group, _)) = chosen(model) {
+                model.entry = Some(Entry::Count { group, text: String::new() });
+            }
+        }
+        Verb::Preview => {}
+    }
+}
+
+/// The group that is edited and its live count; says so if there is none.
+fn chosen(model: &mut Model) -> Option<(GroupId, u32)> {
+    let group = model.chosen_group().cloned();
+    let live = group.as_ref().and_then(|group| model.live_group(group)).map(|view| view.want);
+    let both = group.zip(live);
+    if both.is_none() {
+        model.flash("no group is selected");
+    }
+    both
+}
+
+/// What comes back may be true already, or its group may be gone.
+fn undo(model: &mut Model) {
+    if !model.draft.undo() {
+        model.flash("nothing to undo");
+    }
+    if let Some(live) = model.live.clone() {
+        model.draft.follow(&live);
+    }
+}
+
+fn preview(model: &mut Model) -> Vec<Cmd> {
+    if may_edit(model) { plan::ask(model) } else { Vec::new() }
+}

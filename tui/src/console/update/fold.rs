@@ -1,0 +1,71 @@
+//! One arm per message.
+
+use ratatui::layout::Rect;
+
+use super::{key, link, plan};
+use crate::console::{
+    layout::Tier,
+    message::{Cmd, Farewell, Moment, Msg},
+    model::{Link, Model},
+    popup::{PlanStage, Popup},
+    wake,
+};
+
+/// Folds a message into the model; what it returns is to be done in order.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    match msg {
+        Msg::Tick(now) => tick(model, now),
+        Msg::Painted(now) => painted(model, now),
+        Msg::Key(key, at) => {
+            tick(model, at);
+            model.dirty = true;
+            return key::press(model, key, at);
+        }
+        Msg::Resize { width, height } => {
+            model.screen = Rect::new(0, 0, width, height);
+            model.settle();
+            model.dirty = true;
+        }
+        Msg::Connecting => {
+            model.link = Link::Connecting;
+            model.dirty = true;
+        }
+        Msg::Snapshot(view) => link::snapshot(model, view),
+        Msg::LinkLost { since, why } => link::lost(model, since, &why),
+        Msg::Reply(reply) => plan::reply(model, reply),
+        Msg::Hangup => return vec![Cmd::Quit(Farewell::HungUp)],
+        Msg::Terminate(signal) => return vec![Cmd::Quit(Farewell::Signal(signal))],
+        Msg::Stop => return vec![Cmd::Suspend],
+        Msg::Resumed => {
+            model.dirty = true;
+            return vec![Cmd::Redraw];
+        }
+    }
+    Vec::new()
+}
+
+/// Time went on: the screen is stale only if something on it reads differently by now.
+fn tick(model: &mut Model, now: Moment) {
+    let steady = now.since(model.now.mono);
+    let wall = now.wall.since(model.now.wall);
+    let back = now.wall < model.now.wall;
+    let stale = wake::next_wake(model).is_some_and(|due| back || steady.max(wall) >= due);
+    model.now = now;
+    if model.flash.as_ref().is_some_and(|flash| now.mono > flash.until) {
+        model.flash = None;
+        model.dirty = true;
+    }
+    model.dirty |= stale;
+}
+
+/// A screen that is too small for a plan has not shown it.
+fn painted(model: &mut Model, now: Moment) {
+    if model.layout().tier == Tier::TooSmall {
+        return;
+    }
+    if let Some(Popup::Plan { stage, .. }) = &mut model.popup
+        && let PlanStage::Prompt(prompt) = stage.as_mut()
+    {
+        prompt.painted(now.mono);
+    }
+}

@@ -1,0 +1,54 @@
+//! From a key to its meaning, and on to whatever has the keys.
+
+use reconciler_core::time::Millis;
+
+use super::{browse, entry, plan, popup};
+use crate::console::{
+    keymap::{self, App, Context, Intent},
+    message::{Cmd, Farewell, Key, Moment},
+    model::Model,
+};
+
+/// Within which a key that asks twice must come again.
+const TWICE: Millis = Millis::new(2_000);
+
+/// Acts on a key.
+pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
+    let context = Context::of(model);
+    let Some(intent) = keymap::intent(context, key) else { return Vec::new() };
+    if let Intent::App(app) = intent {
+        return match app {
+            App::Interrupt => interrupt(model, at),
+            App::Suspend => suspend(model, at),
+            App::Redraw => vec![Cmd::Redraw],
+        };
+    }
+    match context {
+        Context::Browse(_) => browse::act(model, intent),
+        Context::Entry => entry::act(model, intent),
+        Context::Prompt | Context::Typed => plan::prompted(model, intent, at),
+        Context::Answer => plan::answered(model, intent),
+        Context::Reading | Context::Leaving => popup::act(model, intent),
+    }
+}
+
+fn interrupt(model: &mut Model, at: Moment) -> Vec<Cmd> {
+    if model.last_interrupt.is_some_and(|last| at.since(last) <= TWICE) {
+        return vec![Cmd::Quit(Farewell::Asked)];
+    }
+    model.last_interrupt = Some(at.mono);
+    model.flash("Ctrl-C again within 2 s quits");
+    Vec::new()
+}
+
+/// A driver in this process stops with it, so that must be said twice.
+fn suspend(model: &mut Model, at: Moment) -> Vec<Cmd> {
+    let again = model.last_suspend.is_some_and(|last| at.since(last) <= TWICE);
+    if !model.options.embedded || again {
+        model.last_suspend = None;
+        return vec![Cmd::Suspend];
+    }
+    model.last_suspend = Some(at.mono);
+    model.flash("the driver lives in this process and would stop too; Ctrl-Z again does it");
+    Vec::new()
+}

@@ -1,0 +1,62 @@
+//! What comes over the link without being asked for, and the link's loss.
+
+use std::sync::Arc;
+
+use driver::view::{Refusal, RefusalKind, RunView};
+use reconciler_core::time::Timestamp;
+
+use crate::console::{
+    model::{Link, Model},
+    popup::{PlanStage, Popup},
+};
+
+/// A newer snapshot; while paused it is kept but not shown.
+pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
+    model.link = Link::Live;
+    model.dirty = true;
+    let other_run = model.live.as_ref().is_some_and(|old| old.uuid != view.uuid);
+    if other_run {
+        model.draft.clear();
+        model.flash("this is another run: the draft was dropped");
+    }
+    let gone = model.draft.follow(&view);
+    if let Some(group) = gone.first() {
+        model.flash(format!("{group} is gone: its draft was dropped"));
+    }
+    model.live = Some(view);
+    if !model.paused || model.shown.is_none() {
+        model.shown.clone_from(&model.live);
+        model.relist();
+    }
+}
+
+/// The link is gone: what was under way becomes unknown, what was only asked for has failed.
+pub(super) fn lost(model: &mut Model, since: Timestamp, why: &str) {
+    model.link = Link::Lost { since, why: why.to_owned() };
+    model.dirty = true;
+    let detached = model.is_applying();
+    let Some(Popup::Plan { stage, .. }) = &mut model.popup else {
+        if detached {
+            model.flash("the link broke during an apply: its outcome is unknown here");
+        }
+        return;
+    };
+    let next = match stage.as_ref() {
+        PlanStage::Asking { .. } => Some(PlanStage::Failed(Refusal {
+            kind: RefusalKind::Unavailable,
+            message: format!("the link broke before the plan came: {why}"),
+            moved: Vec::new(),
+            hint: None,
+        })),
+        PlanStage::Waiting { id, .. } => Some(PlanStage::Unknown { id: *id, why: why.to_owned() }),
+        PlanStage::Prompt(_)
+        | PlanStage::Done(_)
+        | PlanStage::Stale(_)
+        | PlanStage::Refused(_)
+        | PlanStage::Failed(_)
+        | PlanStage::Unknown { .. } => None,
+    };
+    if let Some(next) = next {
+        **stage = next;
+    }
+}

@@ -1,0 +1,202 @@
+//! The fleet: one row per node with the track of its stages and the ribbon of its last passes.
+//!
+//! Only the rows that are seen are looked at, so that a frame costs the same at every size of a fleet.
+
+use driver::view::{GroupView, NodeView, RunView};
+use ratatui::{buffer::Buffer, layout::Rect};
+use reconciler_core::observed::StageName;
+
+use super::paint::{Ink, Pen};
+use crate::console::{
+    clock,
+    layout::{Pane, Tier},
+    model::Model,
+    palette::Role,
+    rows::Row,
+    stage,
+};
+
+/// How wide the columns are.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    name: usize,
+    ribbon: usize,
+    now: usize,
+    age: usize,
+}
+
+const TRACK: usize = 9;
+const STAGE: usize = 9;
+
+impl Columns {
+    fn of(view: &RunView, width: usize, tier: Tier) -> Self {
+        let longest = view.groups.iter().map(|group| {
+            let last = group.want.saturating_sub(1).checked_ilog10().unwrap_or(0);
+            let digits = usize::try_from(last).unwrap_or(0).saturating_add(1);
+            group.group.as_str().len().saturating_add(digits).saturating_add(1)
+        });
+        let (ribbon, age, most) = match tier {
+            Tier::Full => (14, 5, 24),
+            Tier::Compact => (8, 0, 20),
+            Tier::Minimal | Tier::TooSmall => (0, 0, 17),
+        };
+        let name = longest.max().unwrap_or(0).clamp(14, most);
+        let taken = [1, name, 1, TRACK, 1, STAGE, 1, ribbon, 1, age, 1];
+        let now = width.saturating_sub(taken.into_iter().fold(0, usize::saturating_add));
+        Self { name, ribbon, now: if ribbon == 0 { 0 } else { now }, age }
+    }
+}
+
+/// The title of the pane.
+pub(super) fn title(model: &Model, view: &RunView, head: &str) -> String {
+    let total = view.nodes.len();
+    let mut out = format!("{head} {total}");
+    let shown = model.rows.matching();
+    if model.problems {
+        out.push_str("  problems");
+    }
+    if !model.filter.is_empty() {
+        out.push_str("  filter:");
+        out.push_str(model.filter.as_str());
+    }
+    if model.problems || !model.filter.is_empty() {
+        out = format!("{out}  {shown}/{total}");
+    }
+    out
+}
+
+/// Draws the pane.
+pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect, tier: Tier) {
+    let ink = Ink::of(model);
+    let columns = Columns::of(view, usize::from(area.width), tier);
+    if let Some(mut pen) = Pen::new(buf, ink, area, 0) {
+        heading(&mut pen, columns);
+    }
+    let top = model.fleet.top();
+    let height = usize::from(area.height.saturating_sub(1));
+    for (at, row) in model.rows.window(top, height).iter().enumerate() {
+        let Some(mut pen) = Pen::new(buf, ink, area, at.saturating_add(1)) else { break };
+        let here = top.saturating_add(at) == model.fleet.at();
+        pen.put(Role::Plain, if here { ">" } else { " " });
+        match row {
+            Row::Group(at) => {
+                if let Some(group) = view.groups.get(*at) {
+                    group_row(&mut pen, model, group, columns);
+                }
+            }
+            Row::Node(at) => {
+                if let Some(node) = view.nodes.get(*at) {
+                    node_row(&mut pen, model, node, columns);
+                }
+            }
+        }
+        if here && model.pane == Pane::Fleet {
+            pen.cover(Role::Selected);
+        }
+    }
+}
+
+fn heading(pen: &mut Pen<'_>, columns: Columns) {
+    pen.put(Role::Strong, " ");
+    pen.cell(Role::Strong, "NODE", columns.name);
+    pen.cell(Role::Strong, "TRACK", TRACK);
+    pen.cell(Role::Strong, "STAGE", STAGE);
+    if columns.ribbon > 0 {
+        let title = if columns.ribbon > 8 { "LAST PASSES" } else { "PASSES" };
+        pen.cell(Role::Strong, title, columns.ribbon);
+        pen.cell(Role::Strong, "NOW", columns.now);
+    }
+    if columns.age > 0 {
+        pen.number(Role::Strong, "AGE", columns.age);
+    }
+}
+
+fn group_row(pen: &mut Pen<'_>, model: &Model, group: &GroupView, columns: Columns) {
+    let mark = if model.folded.contains(&group.group) { ">" } else { "v" };
+    pen.cell(Role::Strong, &format!("{mark} {}", group.group), columns.name);
+    let draft = model.draft.get(&group.group);
+    let wanted = draft.map_or(String::new(), |entry| format!(" (draft {})", entry.want));
+    pen.put(Role::Plain, &format!("want {}", group.want));
+    pen.put(Role::Draft, &wanted);
+    pen.put(Role::Plain, &format!("  ready {}", group.ready));
+    let counts = [
+        (Role::Hold, "HOLD", group.held),
+        (Role::Bad, "failing", group.failing),
+        (Role::Busy, "deleting", group.deleting),
+        (Role::Bad, "orphans", group.orphans),
+    ];
+    for (role, name, count) in counts {
+        if count > 0 {
+            pen.put(Role::Plain, "  ");
+            pen.put(role, &format!("{name} {count}"));
+        }
+    }
+}
+
+fn node_row(pen: &mut Pen<'_>, model: &Model, node: &NodeView, columns: Columns) {
+    let role = role(node);
+    let name = if moved(node) { Role::Strong } else { Role::Plain };
+    pen.cell(name, &format!(" {}", node.slot), columns.name);
+    pen.cell(role, &model.glyphs().track(stage::track(node)), TRACK);
+    pen.cell(role, stage::word_of(node), STAGE);
+    if columns.ribbon > 0 {
+        ribbon(pen, node, columns.ribbon);
+        pen.cell(role, &now(model, node), columns.now);
+    }
+    if columns.age > 0 {
+        pen.number(Role::Faint, &clock::length(model.now.wall.since(node.since)), columns.age);
+    }
+}
+
+fn ribbon(pen: &mut Pen<'_>, node: &NodeView, width: usize) {
+    for (letter, illegal) in stage::ribbon(&node.ribbon, width) {
+        let mut bytes = [0; 4];
+        let letter: &str = letter.encode_utf8(&mut bytes);
+        if illegal {
+            pen.underlined(Role::Bad, letter);
+        } else {
+            pen.put(Role::Plain, letter);
+        }
+    }
+    pen.put(Role::Plain, " ");
+}
+
+/// True if it changed its letter in the last pass.
+fn moved(node: &NodeView) -> bool {
+    let mut letters = node.ribbon.chars().rev();
+    matches!((letters.next(), letters.next()), (Some(last), Some(before)) if last != before)
+}
+
+/// What is on its way, else when it is tried again, else why it stands where it stands.
+fn now(model: &Model, node: &NodeView) -> String {
+    if let Some(command) = node.pending {
+        return format!("* {}", command.as_str());
+    }
+    if let Some(code) = node.hold {
+        return code.as_str().to_owned();
+    }
+    let retry = node.due.filter(|_| node.stage == StageName::Failed);
+    if let Some(left) = retry.and_then(|due| clock::left(due, model.now.wall)) {
+        return format!("retry in {left} ({})", node.failures);
+    }
+    node.reason.clone()
+}
+
+const fn role(node: &NodeView) -> Role {
+    if node.hold.is_some() {
+        return Role::Hold;
+    }
+    match node.stage {
+        StageName::Failed => Role::Bad,
+        StageName::HandedOff | StageName::Dormant if !node.deleting => Role::Good,
+        StageName::New
+        | StageName::LeaseRequested
+        | StageName::LeaseCreated
+        | StageName::EndpointKnown
+        | StageName::BootstrapRunning
+        | StageName::SwactorJoined
+        | StageName::HandedOff
+        | StageName::Dormant
+        | StageName::Destroyed => Role::Busy,
+    }
+}

@@ -1,0 +1,89 @@
+//! The footer: what is being typed or drafted, and the keys that work now.
+
+use ratatui::buffer::Buffer;
+
+use super::paint::{Ink, Line, lines};
+use crate::console::{
+    keymap::{self, Context},
+    layout::{Layout, Tier},
+    model::Model,
+    palette::Role,
+    popup::Entry,
+};
+
+/// Draws the footer; where there is one line only, a message outweighs the keys.
+pub(super) fn draw(model: &Model, buf: &mut Buffer, ink: Ink, layout: &Layout) {
+    let message = message(model);
+    let keys = keys(model);
+    let shown = match (layout.tier, message) {
+        (Tier::Minimal, Some(message)) => vec![message],
+        (Tier::Minimal, None) => vec![keys],
+        (Tier::Full | Tier::Compact | Tier::TooSmall, message) => {
+            vec![message.unwrap_or_default(), keys]
+        }
+    };
+    lines(buf, ink, layout.footer, &shown);
+}
+
+fn message(model: &Model) -> Option<Line> {
+    if let Some(flash) = &model.flash {
+        return Some(Line::of(Role::Draft, format!(" {}", flash.text)));
+    }
+    match &model.entry {
+        Some(Entry::Filter { text, .. }) => {
+            return Some(Line::of(Role::Strong, format!(" /{text}_")));
+        }
+        Some(Entry::Count { group, text }) => {
+            return Some(Line::of(Role::Strong, format!(" want of {group}: {text}_")));
+        }
+        None => {}
+    }
+    draft(model).or_else(|| file(model))
+}
+
+fn draft(model: &Model) -> Option<Line> {
+    if model.draft.is_empty() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (group, entry) in model.draft.iter() {
+        let live = model.live_group(group).map_or(entry.base, |view| view.want);
+        let (base, want) = (entry.base, entry.want);
+        parts.push(if live == base {
+            format!("{group} {base}->{want}")
+        } else {
+            format!("{group} conflict {base}->{want} (now {live})")
+        });
+    }
+    let text =
+        format!(" draft: {}. Nothing changes until you plan (p) and apply.", parts.join(", "));
+    Some(Line::of(Role::Draft, text))
+}
+
+fn file(model: &Model) -> Option<Line> {
+    let file = model.shown.as_deref()?.file.as_ref()?;
+    if let Some(problem) = &file.problem {
+        return Some(Line::of(Role::Bad, format!(" {}: {problem}", file.path)));
+    }
+    let (group, in_file, live) = file.differs.first()?;
+    let more = match file.differs.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let text = format!(" {} says {group} {in_file}, live is {live}{more}", file.path);
+    Some(Line::of(Role::Faint, text))
+}
+
+fn keys(model: &Model) -> Line {
+    let mut line = Line::of(Role::Plain, " ");
+    for scope in Context::of(model).scopes() {
+        for binding in keymap::bindings(*scope, model.options.read_only) {
+            if !binding.hint.is_empty() {
+                line = line
+                    .and(Role::Strong, binding.shown)
+                    .and(Role::Plain, format!(" {}  ", binding.hint));
+            }
+        }
+    }
+    line
+}

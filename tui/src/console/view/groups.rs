@@ -1,0 +1,95 @@
+//! The groups: what is wanted and drafted, what is there, and the shape of the selected one.
+
+use driver::view::{GroupView, RunView};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::paint::{Ink, Line, Pen, lines};
+use crate::console::{
+    layout::{self, Pane},
+    model::Model,
+    palette::Role,
+    stage, text,
+};
+
+/// Draws the pane.
+pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) {
+    let ink = Ink::of(model);
+    let (list, below) = layout::list_part(Pane::Groups, area);
+    let name = usize::from(list.width / 3).clamp(12, 30);
+    if let Some(mut pen) = Pen::new(buf, ink, list, 0) {
+        pen.put(Role::Strong, " ");
+        pen.cell(Role::Strong, "GROUP", name);
+        pen.cell(Role::Strong, "WANT", 7);
+        pen.cell(Role::Strong, "READY", 6);
+        pen.put(Role::Strong, "STAGES");
+    }
+    let top = model.groups.top();
+    let height = usize::from(list.height.saturating_sub(1));
+    for (row, group) in view.groups.iter().skip(top).take(height).enumerate() {
+        let Some(mut pen) = Pen::new(buf, ink, list, row.saturating_add(1)) else { break };
+        let here = top.saturating_add(row) == model.groups.at();
+        pen.put(Role::Plain, if here { ">" } else { " " });
+        pen.cell(Role::Plain, group.group.as_str(), name);
+        let (role, want) = want(model, group);
+        pen.cell(role, &want, 7);
+        let ready = if group.ready == group.want { Role::Good } else { Role::Busy };
+        pen.cell(ready, &format!("{}/{}", group.ready, group.want), 6);
+        pen.put(Role::Plain, &histogram(group));
+        if here && model.pane == Pane::Groups {
+            pen.cover(Role::Selected);
+        }
+    }
+    let selected = view.groups.get(model.groups.at());
+    lines(buf, ink, below, &explain(model, selected, usize::from(below.width)));
+}
+
+/// The wanted count, the draft beside it: `12>15*`, or `12>15!` where the live count moved under it.
+fn want(model: &Model, group: &GroupView) -> (Role, String) {
+    let live = model.live_group(&group.group).map_or(group.want, |view| view.want);
+    match model.draft.get(&group.group) {
+        Some(entry) if entry.base != live => (Role::Bad, format!("{live}>{}!", entry.want)),
+        Some(entry) => (Role::Draft, format!("{live}>{}*", entry.want)),
+        None => (Role::Plain, group.want.to_string()),
+    }
+}
+
+/// Letters and counts in the order of a life; stages that share a letter are added.
+fn histogram(group: &GroupView) -> String {
+    let mut sums: Vec<(char, u32)> = Vec::new();
+    for (stage, count) in &group.stages {
+        let letter = stage::letter(*stage);
+        match sums.iter_mut().find(|(seen, _)| *seen == letter) {
+            Some((_, sum)) => *sum = sum.saturating_add(*count),
+            None => sums.push((letter, *count)),
+        }
+    }
+    let held = [('?', group.held), ('X', group.deleting)];
+    sums.extend(held.into_iter().filter(|(_, count)| *count > 0));
+    sums.into_iter().map(|(letter, count)| format!("{letter}{count}")).collect()
+}
+
+fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> {
+    let edits = model.draft.iter().count();
+    let mut out = vec![Line::default()];
+    if edits == 0 {
+        out.push(Line::of(Role::Faint, " no draft"));
+    } else {
+        let plural = if edits == 1 { "edit" } else { "edits" };
+        let text = format!(" draft: {edits} {plural}   p plan  u undo  U drop");
+        out.push(Line::of(Role::Draft, text));
+    }
+    out.push(Line::default());
+    let Some(group) = group else { return out };
+    let fact = |name: &str, value: String| {
+        Line::of(Role::Faint, format!(" {}", text::cell(name, 9))).and(Role::Plain, value)
+    };
+    out.push(Line::of(Role::Strong, format!(" SHAPE    {}", group.group)));
+    out.push(fact("role", group.role.clone()));
+    out.push(fact("provider", group.provider.to_string()));
+    out.push(fact("revision", group.revision.clone()));
+    let room = width.saturating_sub(10);
+    for line in text::wrap(&group.command.join(" "), room).into_iter().take(2) {
+        out.push(fact(if out.len() == 7 { "command" } else { "" }, line));
+    }
+    out
+}

@@ -1,0 +1,77 @@
+//! What became of a plan, each outcome with a face of its own.
+
+use driver::view::Refusal;
+use reconciler_core::id::Generation;
+
+use super::{
+    paint::{Ink, Line},
+    popup::{Content, keys},
+};
+use crate::console::{clock, message::Moment, model::Model, palette::Role, text};
+
+/// The plan is asked for.
+pub(super) fn asking(model: &Model, since: Moment) -> Content {
+    let age = clock::length(model.now.wall.since(since.wall));
+    Content {
+        title: "Plan".to_owned(),
+        body: vec![Line::of(Role::Busy, format!("planning, {age}"))],
+        foot: keys(&[("Esc", "never mind")]),
+    }
+}
+
+/// The apply is under way.
+pub(super) fn waiting(model: &Model, since: Moment) -> Content {
+    let age = clock::length(model.now.wall.since(since.wall));
+    Content {
+        title: "Applying".to_owned(),
+        body: vec![Line::of(Role::Busy, format!("sent to the driver, {age}"))],
+        foot: keys(&[("Esc", "look elsewhere; the apply goes on")]),
+    }
+}
+
+/// It was accepted.
+pub(super) fn done(generation: Generation) -> Content {
+    Content {
+        title: "Done".to_owned(),
+        body: vec![Line::of(
+            Role::Good,
+            format!("accepted: generation {generation} is wanted now"),
+        )],
+        foot: keys(&[("Esc", "close")]),
+    }
+}
+
+/// What it was made from has moved.
+pub(super) fn stale(ink: Ink, refusal: &Refusal, width: usize) -> Content {
+    let mut content = refused(ink, "Stale", refusal, width);
+    content.foot = keys(&[("r", "plan my draft again"), ("Esc", "keep the draft")]);
+    content
+}
+
+/// It is not allowed, or did not work.
+pub(super) fn refused(ink: Ink, title: &str, refusal: &Refusal, width: usize) -> Content {
+    let mut body = wrapped(ink, Role::Bad, &refusal.message, width);
+    for moved in &refusal.moved {
+        body.extend(wrapped(ink, Role::Plain, &format!("- {moved}"), width));
+    }
+    body.push(Line::of(Role::Strong, "Nothing was applied."));
+    if let Some(hint) = &refusal.hint {
+        body.extend(wrapped(ink, Role::Plain, hint, width));
+    }
+    let foot = keys(&[("r", "plan again"), ("Esc", "keep the draft")]);
+    Content { title: title.to_owned(), body, foot }
+}
+
+/// The link broke while it was under way.
+pub(super) fn unknown(ink: Ink, why: &str, width: usize) -> Content {
+    let told = "The driver may or may not have taken the plan, and decides alone. When the link is back, \
+                the generation in the header tells; until then do not apply again.";
+    let mut body = wrapped(ink, Role::Bad, &format!("outcome unknown: {why}"), width);
+    body.extend(wrapped(ink, Role::Plain, told, width));
+    Content { title: "Unknown".to_owned(), body, foot: keys(&[("Esc", "close")]) }
+}
+
+fn wrapped(ink: Ink, role: Role, content: &str, width: usize) -> Vec<Line> {
+    let lines = text::wrap(&ink.clean(content), width);
+    lines.into_iter().map(|line| Line::of(role, line)).collect()
+}

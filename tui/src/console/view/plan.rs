@@ -1,0 +1,159 @@
+//! A plan before it is confirmed: its hash, what it changes, and what must be said to apply it (P3).
+
+use driver::view::{ChangeKind, ChangeView, PlanGroupView, PlanView};
+
+use super::{
+    paint::{Ink, Line},
+    popup::Content,
+};
+use crate::console::{
+    confirm::{Button, Ladder, Prompt},
+    model::Model,
+    palette::Role,
+    text,
+};
+
+/// More changes than these are counted but not listed: nobody reads them one by one.
+const CHANGES_MAX: usize = 1_000;
+
+/// The box of a plan.
+pub(super) fn content(model: &Model, prompt: &Prompt, width: usize) -> Content {
+    let ink = Ink::of(model);
+    let plan = &prompt.plan;
+    let mut body = identity(model, plan, width);
+    body.push(summary(plan));
+    let mut room = CHANGES_MAX;
+    for group in
+        plan.groups.iter().filter(|group| group.from != group.to || !group.changes.is_empty())
+    {
+        body.push(Line::default());
+        body.push(heading(group));
+        body.extend(group.changes.iter().take(room).map(|it| change(ink, it, width)));
+        if let Some(more) = group.changes.len().checked_sub(room).filter(|more| *more > 0) {
+            body.push(Line::of(Role::Strong, format!("  and {more} more")));
+        }
+        room = room.saturating_sub(group.changes.len());
+    }
+    Content { title: title(plan), body, foot: foot(model, prompt, width) }
+}
+
+fn title(plan: &PlanView) -> String {
+    let counts = plan.groups.iter().filter(|group| group.from != group.to);
+    let edits: Vec<String> =
+        counts.map(|group| format!("{} {}->{}", group.group, group.from, group.to)).collect();
+    format!("Apply plan?  {}", edits.join(", "))
+}
+
+fn identity(model: &Model, plan: &PlanView, width: usize) -> Vec<Line> {
+    let view = model.live.as_deref();
+    let run = view.map(|view| view.run.to_string()).unwrap_or_default();
+    let seen = view.map(|view| view.pass.get()).unwrap_or_default();
+    let head = format!(
+        "run {run}   gen {} -> {}   seen at pass {seen}   {} steps",
+        plan.base,
+        plan.target,
+        plan.steps.len()
+    );
+    let mut out = vec![Line::of(Role::Plain, head)];
+    let hash = text::wrap(&format!("plan sha256:{}", plan.hash), width);
+    out.extend(hash.into_iter().map(|line| Line::of(Role::Strong, line)));
+    out.push(Line::default());
+    out
+}
+
+fn summary(plan: &PlanView) -> Line {
+    let counts = [
+        (Role::Good, "+ create", plan.create),
+        (Role::Bad, "- destroy", plan.destroy),
+        (Role::Draft, "~ replace", plan.replace),
+        (Role::Busy, "* repair", plan.repair),
+        (Role::Plain, "= unchanged", plan.unchanged),
+        (Role::Bad, "! held", plan.blocked),
+    ];
+    let mut line = Line::default();
+    for (role, name, count) in counts {
+        let role = if count == 0 { Role::Faint } else { role };
+        line = line.and(role, format!("{name} {count}")).and(Role::Plain, "   ");
+    }
+    line
+}
+
+fn heading(group: &PlanGroupView) -> Line {
+    let counts = if group.from == group.to {
+        format!("  {}", group.to)
+    } else {
+        format!("  {} -> {}", group.from, group.to)
+    };
+    Line::of(Role::Strong, group.group.to_string())
+        .and(Role::Plain, counts)
+        .and(Role::Faint, format!("   {} unchanged", group.unchanged))
+}
+
+fn change(ink: Ink, change: &ChangeView, width: usize) -> Line {
+    let (role, sign, word) = match change.kind {
+        ChangeKind::Create => (Role::Good, '+', "create"),
+        ChangeKind::Replace => (Role::Draft, '~', "replace"),
+        ChangeKind::Repair => (Role::Busy, '*', "repair"),
+        ChangeKind::Destroy => (Role::Bad, '-', "destroy"),
+        ChangeKind::Blocked => (Role::Bad, '!', "held"),
+    };
+    let ready = if change.ready { " (ready)" } else { "" };
+    let head = format!("  {sign} {word:7}  {}{ready}", change.slot);
+    let room = width.saturating_sub(text::columns(&head)).saturating_sub(2);
+    Line::of(role, head).and(Role::Faint, format!("  {}", text::fit(&ink.clean(&change.why), room)))
+}
+
+/// What must be said, and the two buttons.
+fn foot(model: &Model, prompt: &Prompt, width: usize) -> Vec<Line> {
+    let base = prompt.plan.base;
+    let live = model.live.as_ref().map(|view| view.generation).filter(|live| *live != base);
+    let mut out = vec![Line::default()];
+    if let Some(live) = live {
+        let key = if prompt.wants_name() { "Ctrl-R" } else { "r" };
+        let text = format!("STALE: the shape moved from gen {base} to {live}. {key} plans again.");
+        out.extend(text::wrap(&text, width).into_iter().map(|line| Line::of(Role::Bad, line)));
+        return out;
+    }
+    let demand = demand(prompt);
+    let wrapped = text::wrap(&demand, width);
+    out.extend(wrapped.into_iter().map(|line| Line::of(Role::Strong, line)));
+    if let Ladder::Name(name) = &prompt.ladder {
+        let shown = text::cell(&format!("{}_", prompt.typed), name.len().saturating_add(2));
+        out.push(Line::of(Role::Plain, "[").and(Role::Draft, shown).and(Role::Plain, "]"));
+    }
+    out.push(buttons(prompt));
+    out
+}
+
+fn demand(prompt: &Prompt) -> String {
+    let changes = || prompt.plan.groups.iter().flat_map(|group| &group.changes);
+    let of = |kind: ChangeKind| changes().filter(|it| it.kind == kind && it.ready).count();
+    match &prompt.ladder {
+        Ladder::Nothing => "Nothing to apply: what exists is what is wanted.".to_owned(),
+        Ladder::Press => "Destroys nothing. Press a to apply.".to_owned(),
+        Ladder::Yes => format!(
+            "Destroys {} nodes, none of which is ready. Press y to apply.",
+            prompt.plan.destroy
+        ),
+        Ladder::Name(name) => format!(
+            "Destroys {} ready nodes and replaces {}; that cannot be undone. Type {name} to enable Apply.",
+            of(ChangeKind::Destroy),
+            prompt.plan.replace
+        ),
+    }
+}
+
+fn buttons(prompt: &Prompt) -> Line {
+    let mark = |here: bool| if here { "*" } else { " " };
+    let (key, ready) = match &prompt.ladder {
+        Ladder::Nothing => return Line::of(Role::Strong, "[ Close  Esc ]"),
+        Ladder::Press => ("a", true),
+        Ladder::Yes => ("y", true),
+        Ladder::Name(name) => ("Enter", prompt.typed == *name),
+    };
+    let on_apply = if prompt.wants_name() { ready } else { prompt.button == Button::Apply };
+    let role = if ready { Role::Strong } else { Role::Faint };
+    let disabled = if ready { "" } else { " (disabled)" };
+    Line::of(Role::Strong, format!("[ Cancel  Esc ]{}   ", mark(!on_apply)))
+        .and(role, format!("[ Apply  {key} ]{}{disabled}", mark(on_apply)))
+}

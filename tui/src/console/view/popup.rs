@@ -1,0 +1,132 @@
+//! What lies over the panes: a box with a title, lines that scroll, and a foot that stays.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    detail, help, outcome,
+    paint::{Ink, Line, Pen, blank, frame, lines},
+    plan,
+};
+use crate::console::{
+    layout::{self, split},
+    model::Model,
+    palette::Role,
+    popup::{PlanStage, Popup},
+    text,
+};
+
+/// What a box shows.
+pub(super) struct Content {
+    /// Its title.
+    pub(super) title: String,
+    /// What scrolls.
+    pub(super) body: Vec<Line>,
+    /// What stays.
+    pub(super) foot: Vec<Line>,
+}
+
+const WIDTH_MAX: u16 = 98;
+
+/// How many lines the top view has, and how many it shows at once.
+pub(crate) fn size(model: &Model) -> (usize, usize) {
+    let Some((content, place)) = lay_out(model, model.screen) else { return (0, 1) };
+    (content.body.len(), usize::from(parts(place, &content).0.height).max(1))
+}
+
+/// Draws the top view, if there is one.
+pub(super) fn draw(model: &Model, buf: &mut Buffer, ink: Ink, screen: Rect) {
+    let Some((content, place)) = lay_out(model, screen) else { return };
+    blank(buf, place);
+    frame(buf, ink, place, &content.title, true);
+    let (body, foot) = parts(place, &content);
+    let height = usize::from(body.height);
+    let top = scrolled(model).min(content.body.len().saturating_sub(height));
+    lines(buf, ink, body, content.body.get(top..).unwrap_or_default());
+    lines(buf, ink, foot, &content.foot);
+    let more = content.body.len().saturating_sub(top.saturating_add(height));
+    if (more > 0 || top > 0)
+        && let Some(mut pen) = Pen::new(buf, ink, edge(place), 0)
+    {
+        pen.put(Role::Strong, &format!(" {more} more lines below "));
+    }
+}
+
+fn scrolled(model: &Model) -> usize {
+    match &model.popup {
+        Some(Popup::Help { top } | Popup::Detail { top, .. } | Popup::Plan { top, .. }) => *top,
+        Some(Popup::Quit) | None => 0,
+    }
+}
+
+/// The lower edge of the box, where it says how much is left.
+fn edge(place: Rect) -> Rect {
+    Rect {
+        x: place.x.saturating_add(2),
+        y: place.bottom().saturating_sub(1),
+        width: place.width.saturating_sub(4),
+        height: 1,
+    }
+}
+
+fn lay_out(model: &Model, screen: Rect) -> Option<(Content, Rect)> {
+    let popup = model.popup.as_ref()?;
+    let width = layout::centred(screen, WIDTH_MAX, 0).width;
+    let content = content(model, popup, usize::from(width.saturating_sub(4)));
+    let rows = content.body.len().saturating_add(content.foot.len()).saturating_add(2);
+    let height = u16::try_from(rows).unwrap_or(u16::MAX);
+    Some((content, layout::centred(screen, WIDTH_MAX, height)))
+}
+
+/// The foot has the first claim on rows: it says how to confirm and how to leave.
+fn parts(place: Rect, content: &Content) -> (Rect, Rect) {
+    let inside = Rect {
+        x: place.x.saturating_add(2),
+        y: place.y.saturating_add(1),
+        width: place.width.saturating_sub(4),
+        height: place.height.saturating_sub(2),
+    };
+    let foot = u16::try_from(content.foot.len()).unwrap_or(u16::MAX);
+    split(inside, inside.height.saturating_sub(foot))
+}
+
+fn content(model: &Model, popup: &Popup, width: usize) -> Content {
+    let ink = Ink::of(model);
+    match popup {
+        Popup::Help { .. } => help::content(model),
+        Popup::Detail { slot, .. } => detail::content(model, slot, width),
+        Popup::Quit => quit(model, width),
+        Popup::Plan { stage, .. } => match stage.as_ref() {
+            PlanStage::Prompt(prompt) => plan::content(model, prompt, width),
+            PlanStage::Asking { since, .. } => outcome::asking(model, *since),
+            PlanStage::Waiting { since, .. } => outcome::waiting(model, *since),
+            PlanStage::Done(generation) => outcome::done(*generation),
+            PlanStage::Stale(refusal) => outcome::stale(ink, refusal, width),
+            PlanStage::Refused(refusal) => outcome::refused(ink, "Refused", refusal, width),
+            PlanStage::Failed(refusal) => outcome::refused(ink, "Failed", refusal, width),
+            PlanStage::Unknown { why, .. } => outcome::unknown(ink, why, width),
+        },
+    }
+}
+
+fn quit(model: &Model, width: usize) -> Content {
+    let what = if model.options.embedded {
+        "The driver lives in this process. Nodes keep running; nobody keeps them until a driver runs."
+    } else {
+        "An apply has no answer yet. It goes on without the console."
+    };
+    let body = text::wrap(what, width).into_iter().map(|line| Line::of(Role::Plain, line));
+    Content {
+        title: "Quit?".to_owned(),
+        body: body.collect(),
+        foot: keys(&[("y", "quit"), ("Esc", "stay")]),
+    }
+}
+
+/// A blank line and one that names keys.
+pub(super) fn keys(keys: &[(&str, &str)]) -> Vec<Line> {
+    let mut line = Line::default();
+    for (key, what) in keys {
+        line = line.and(Role::Strong, *key).and(Role::Plain, format!(" {what}   "));
+    }
+    vec![Line::default(), line]
+}

@@ -1,0 +1,3 @@
+//! The front end of Levelhead as a library, so that its parts can be tested without a terminal.
+
+pub mod console;

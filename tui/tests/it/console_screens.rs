@@ -1,0 +1,176 @@
+//! Whole screens at the sizes that they are drawn for.
+
+use driver::view::ChangeKind;
+use insta::assert_snapshot;
+use ratatui::style::Modifier;
+use tui::console::{
+    link::Reply,
+    message::{Key, Msg},
+    options::{Color, Options},
+};
+
+use crate::console_fixture::{Console, ago, options, plan, run_view};
+
+const SIZES: [(u16, u16); 5] = [(120, 36), (80, 24), (60, 16), (40, 10), (36, 9)];
+
+fn shoot(name: &str, keys: &str) {
+    for (width, height) in SIZES {
+        let mut console = Console::new(width, height);
+        for c in keys.chars() {
+            console.key(if c == '\n' { Key::Enter } else { Key::Char(c) });
+        }
+        snap(name, &console, width, height);
+    }
+}
+
+fn snap(name: &str, console: &Console, width: u16, height: u16) {
+    let screen = console.screen(width, height).backend().to_string();
+    let trimmed: Vec<&str> = screen.lines().map(|line| line.trim_matches('"').trim_end()).collect();
+    assert_snapshot!(format!("{name}_{width}x{height}"), trimmed.join("\n"));
+}
+
+#[test]
+fn the_fleet() {
+    shoot("fleet", "");
+}
+
+#[test]
+fn the_groups_with_a_draft() {
+    shoot("groups", "1jjj++");
+}
+
+#[test]
+fn the_passes() {
+    shoot("passes", "3j");
+}
+
+#[test]
+fn the_events() {
+    shoot("events", "4");
+}
+
+#[test]
+fn the_holds() {
+    shoot("holds", "5");
+}
+
+#[test]
+fn the_help() {
+    shoot("help", "?");
+}
+
+#[test]
+fn the_detail_of_a_node() {
+    shoot("detail", "jjjj\n");
+}
+
+#[test]
+fn a_plan_to_confirm_by_name() {
+    for (width, height) in SIZES {
+        let mut console = Console::new(width, height);
+        let (id, _) = console.ask("-");
+        let shown = plan(&[
+            ("cpu-batch", 2, 1, &[("cpu-batch-1", ChangeKind::Destroy, true)]),
+            (
+                "gpu-workers",
+                4,
+                6,
+                &[
+                    ("gpu-workers-4", ChangeKind::Create, false),
+                    ("gpu-workers-5", ChangeKind::Create, false),
+                ],
+            ),
+        ]);
+        console.msg(Msg::Reply(Reply::Plan(id, Ok(shown))));
+        console.type_in("cpu-ba");
+        snap("plan", &console, width, height);
+    }
+}
+
+#[test]
+fn a_lost_link() {
+    for (width, height) in SIZES {
+        let mut console = Console::new(width, height);
+        console.msg(Msg::LinkLost { since: ago(47), why: "connection refused".to_owned() });
+        snap("lost", &console, width, height);
+    }
+}
+
+#[test]
+fn the_fleet_in_unicode() {
+    let console = Console::with(Options { ascii: false, ..options() }, 120, 36, run_view());
+    snap("unicode", &console, 120, 36);
+}
+
+/// Mono: no colour at all, and the selected row is reversed over its whole width.
+#[test]
+fn the_styles_without_colour() {
+    let mut console = Console::new(80, 24);
+    console.key(Key::Char('j'));
+    let terminal = console.screen(80, 24);
+    let buffer = terminal.backend().buffer();
+    assert!(buffer.content().iter().all(|cell| {
+        cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset
+    }));
+    let mut rows = Vec::new();
+    for y in 0..24 {
+        let row: String = (0..80)
+            .map(|x| {
+                let style = buffer[(x, y)].modifier;
+                match (
+                    style.contains(Modifier::REVERSED),
+                    style.contains(Modifier::UNDERLINED),
+                    style.contains(Modifier::BOLD),
+                ) {
+                    (true, _, _) => 'R',
+                    (_, true, _) => 'U',
+                    (_, _, true) => 'B',
+                    (false, false, false) => ' ',
+                }
+            })
+            .collect();
+        rows.push(row.trim_end().to_owned());
+    }
+    assert_snapshot!("mono_styles_80x24", rows.join("\n"));
+}
+
+#[test]
+fn sixteen_colours_stay_on_the_terminals_own_background() {
+    let options = Options { color: Color::Sixteen, ..options() };
+    let console = Console::with(options, 120, 36, run_view());
+    let terminal = console.screen(120, 36);
+    let cells = terminal.backend().buffer().content();
+    assert!(cells.iter().all(|cell| cell.bg == ratatui::style::Color::Reset));
+    assert!(cells.iter().any(|cell| cell.fg == ratatui::style::Color::Red));
+}
+
+#[test]
+fn hostile_text_never_reaches_the_screen() {
+    let mut view = run_view();
+    for node in &mut view.nodes {
+        node.reason =
+            "\u{1b}[2J\u{202e}evil\u{7} \u{1f468}\u{200d}\u{1f469} 日本語日本語".to_owned();
+    }
+    for ascii in [true, false] {
+        let options = Options { ascii, ..options() };
+        let console = Console::with(options, 120, 36, view.clone());
+        let terminal = console.screen(120, 36);
+        for cell in terminal.backend().buffer().content() {
+            assert!(
+                cell.symbol()
+                    .chars()
+                    .all(|c| !c.is_control() && c != '\u{202e}' && c != '\u{200d}')
+            );
+            assert!(!ascii || cell.symbol().is_ascii());
+        }
+    }
+}
+
+#[test]
+fn before_the_first_snapshot_the_screen_says_what_it_waits_for() {
+    let model = tui::console::model::Model::new(options(), 80, 24);
+    let console = Console { model, ms: 0 };
+    let screen = console.screen(80, 24).backend().to_string();
+    assert!(screen.contains("CONNECTING"));
+    assert!(screen.contains("waiting for the first snapshot"));
+}
