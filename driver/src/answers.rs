@@ -63,7 +63,7 @@ impl Loop {
         match ask {
             Ask::Plan(edit, answer) => drop(answer.send(self.plan(&edit))),
             Ask::Apply { edit, hash, source, answer } => {
-                self.apply(edit, hash, &source, answer);
+                self.apply(&edit, hash, &source, answer);
             }
             Ask::Release { subject, confirm, answer } => self.release(&subject, confirm, answer),
         }
@@ -76,7 +76,7 @@ impl Loop {
         Ok(plan_view(&plan, known))
     }
 
-    fn apply(&mut self, edit: Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {
+    fn apply(&mut self, edit: &Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {
         self.fold_waiting();
         let was_waiting = self.state.mode == Mode::Waiting;
         let now = self.now();

@@ -70,7 +70,7 @@ impl Loop {
             Ok(content) => self.take_content(content, auto, &path),
         };
         if let Some(problem) = problem {
-            self.tell_problem(&path, problem);
+            self.tell_problem(&path, &problem);
         }
         self.publish();
     }
@@ -82,7 +82,7 @@ impl Loop {
         let mut problem = None;
         if news && auto {
             let edit = Edit::File { shape: Box::new(shape.clone()), digest };
-            problem = self.apply_file(edit).err();
+            problem = self.apply_file(&edit).err();
         } else if news {
             problem = Some(format!("its content is new and waits: levelhead apply {path}"));
         }
@@ -96,10 +96,10 @@ impl Loop {
     }
 
     /// Plans the file's content, and confirms the plan by its own hash.
-    fn apply_file(&mut self, edit: Edit) -> Result<(), String> {
+    fn apply_file(&mut self, edit: &Edit) -> Result<(), String> {
         let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
         let now = self.now();
-        let plan = self.state.plan(&edit, now).map_err(|refusal| refusal.message)?;
+        let plan = self.state.plan(edit, now).map_err(|refusal| refusal.message)?;
         let confirmed = self.state.confirm(edit, plan.hash, &source, false, now);
         let confirmed = confirmed.map_err(|refusal| refusal.message)?;
         if !confirmed.commit.is_empty() {
@@ -110,15 +110,15 @@ impl Loop {
         Ok(())
     }
 
-    fn tell_problem(&mut self, path: &str, problem: String) {
+    fn tell_problem(&mut self, path: &str, problem: &str) {
         let Some(follow) = &mut self.follow else { return };
-        if follow.told.as_ref() == Some(&problem) {
+        if follow.told.as_deref() == Some(problem) {
             return;
         }
         let differs = follow.view.as_ref().map(|view| view.differs.clone()).unwrap_or_default();
-        let view = FileView { path: path.to_owned(), problem: Some(problem.clone()), differs };
+        let view = FileView { path: path.to_owned(), problem: Some(problem.to_owned()), differs };
         follow.view = Some(Arc::new(view));
-        follow.told = Some(problem.clone());
+        follow.told = Some(problem.to_owned());
         let now = self.now();
         let mut commit = Commit { at: now, ..Commit::default() };
         let text = format!("{path} is not applied; the last good shape stays: {problem}");

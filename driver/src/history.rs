@@ -137,7 +137,6 @@ pub(crate) fn letter(record: Option<&NodeRecord>) -> char {
         StageName::BootstrapRunning | StageName::SwactorJoined => 'B',
         StageName::HandedOff => 'H',
         StageName::Dormant => 'd',
-        StageName::Failed => 'F',
-        StageName::Destroyed => 'F',
+        StageName::Failed | StageName::Destroyed => 'F',
     }
 }

@@ -74,7 +74,7 @@ impl Offline {
 
     /// What the journal says, marked as unattended.
     pub fn published(&self, run: &RunName, uuid: Uuid, now: Timestamp) -> Published {
-        let state = self.state(run, uuid, BTreeMap::new(), limits::PARALLELISM_DEFAULT, false, now);
+        let state = self.state(self.given(run, uuid), false, now);
         Published {
             cluster: state.cluster.snapshot(),
             shape: Arc::clone(&state.shape),
@@ -102,8 +102,9 @@ impl Offline {
         let providers = build_providers(options)?;
         let now = (options.clock)();
         let capabilities = capabilities(&providers);
-        let (run, uuid) = (&options.run, options.uuid);
-        let mut state = self.state(run, uuid, capabilities, options.parallelism, true, now);
+        let parallelism = options.parallelism;
+        let given = Given { capabilities, parallelism, ..self.given(&options.run, options.uuid) };
+        let mut state = self.state(given, true, now);
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
         }
@@ -127,23 +128,19 @@ impl Offline {
         state.fold(fact, (options.clock)());
     }
 
-    fn state(
-        &self,
-        run: &RunName,
-        uuid: Uuid,
-        capabilities: BTreeMap<ProviderName, executor::seam::Capabilities>,
-        parallelism: u32,
-        doubt: bool,
-        now: Timestamp,
-    ) -> State {
-        let given = Given {
+    /// What a driver would be told, without providers.
+    fn given(&self, run: &RunName, uuid: Uuid) -> Given {
+        Given {
             run: run.clone(),
             uuid,
-            capabilities,
-            parallelism,
+            capabilities: BTreeMap::new(),
+            parallelism: limits::PARALLELISM_DEFAULT,
             plan_fence: self.recovered.fence,
             mode: Mode::Waiting,
-        };
+        }
+    }
+
+    fn state(&self, given: Given, doubt: bool, now: Timestamp) -> State {
         State::resume(given, self.recovered.clone(), doubt, now)
     }
 }

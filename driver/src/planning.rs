@@ -93,7 +93,7 @@ impl State {
     /// Confirms the plan of `edit` if its hash is the one that was shown (P3, R85).
     pub(crate) fn confirm(
         &mut self,
-        edit: Edit,
+        edit: &Edit,
         hash: PlanHash,
         source: &Source,
         used: bool,
@@ -102,16 +102,16 @@ impl State {
         if used {
             return Err(stale("this plan was confirmed before; a plan is good for one use"));
         }
-        let plan = self.plan(&edit, now)?;
+        let plan = self.plan(edit, now)?;
         if plan.hash != hash {
-            let moved = self.what_moved(&plan);
+            let moved = what_moved(&plan);
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
-        let digest = match &edit {
+        let digest = match edit {
             Edit::File { digest, .. } => Some(digest.clone()),
             Edit::None | Edit::Counts { .. } | Edit::Down => None,
         };
-        let target = self.target(&edit)?;
+        let target = self.target(edit)?;
         Ok(self.take(target, &plan, digest, source, now))
     }
 
@@ -185,16 +185,17 @@ impl State {
         );
         self.tell(Subject::Run, "shape", &text, now, commit);
     }
+}
 
-    fn what_moved(&self, plan: &LifecyclePlan) -> Vec<String> {
-        let header = &plan.header;
-        vec![
-            format!("the live generation is {}", header.base),
-            format!("{} plans were confirmed so far", header.serial),
-            format!("the fence is {}", header.fence),
-            format!("the plan would now be {}", plan.hash),
-        ]
-    }
+/// What a plan is bound to, as it stands now.
+fn what_moved(plan: &LifecyclePlan) -> Vec<String> {
+    let header = &plan.header;
+    vec![
+        format!("the live generation is {}", header.base),
+        format!("{} plans were confirmed so far", header.serial),
+        format!("the fence is {}", header.fence),
+        format!("the plan would now be {}", plan.hash),
+    ]
 }
 
 fn stale(message: &str) -> Refusal {

@@ -8,7 +8,7 @@ use reconciler_core::{
     fold::Fact,
     hold::Hold,
     id::{GroupId, LogicalNodeId, PlanHash, Uuid},
-    observed::NodeRecord,
+    observed::{GroupState, NodeRecord},
     time::Timestamp,
 };
 
@@ -93,7 +93,7 @@ impl State {
                 let doubtful =
                     |r: &&std::sync::Arc<NodeRecord>| r.hold.is_some() || r.missing_since.is_some();
                 let records = self.cluster.group(group).map(AsRef::as_ref);
-                let records = records.into_iter().flat_map(|g| g.records());
+                let records = records.into_iter().flat_map(GroupState::records);
                 records.filter(doubtful).map(|r| r.slot.clone()).collect()
             }
         }

@@ -98,7 +98,6 @@ impl Loop {
     ///
     /// # Errors
     /// Fails when the journal does. A socket or a watch that fails is logged: the run matters more.
-    #[expect(clippy::disallowed_methods, reason = "the one place where the driver starts tasks")]
     pub(crate) async fn run_served(
         self,
         socket: PathBuf,

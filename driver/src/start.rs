@@ -202,8 +202,8 @@ pub fn start(options: Options) -> Result<Driver, StartError> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let now = (options.clock)();
-    let published = Arc::new(state.published(&driver, None, 0, now));
-    let (publisher, receiver) = watch::channel(published);
+    let first = Arc::new(state.published(&driver, None, 0, now));
+    let (publisher, receiver) = watch::channel(first);
     let (fence, reports) = (state.fence, inbox.clone());
     let dispatcher = Dispatcher::new(
         Settings {
