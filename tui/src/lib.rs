@@ -1,3 +1,4 @@
 //! The front end of Levelhead as a library, so that its parts can be tested without a terminal.
 
+pub mod cli;
 pub mod console;

@@ -1,2 +1,14 @@
-//! The binary: nothing but the way into the library.
-fn main() {}
+//! The binary: the one place where providers are named, and the way into the command line.
+
+use std::{process::ExitCode, sync::Arc};
+
+use driver::config::Catalogue;
+use executor::provider::{exec::ExecFactory, process::ProcessFactory};
+
+fn main() -> ExitCode {
+    let catalogue = Catalogue::new([
+        Arc::new(ProcessFactory::default()) as Arc<dyn executor::seam::ProviderFactory>,
+        Arc::new(ExecFactory::default()),
+    ]);
+    tui::cli::main(&catalogue)
+}

@@ -1,0 +1,277 @@
+//! What can be typed: verbs, options and their help.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use reconciler_core::id::{GroupId, PlanHash};
+
+/// Keeps a fleet of nodes at the shape that you declared.
+#[derive(Debug, Parser)]
+#[command(name = "levelhead", version, about, long_about = None, disable_help_subcommand = true)]
+#[command(after_help = "Begin with `levelhead init`, look with `levelhead plan`, go with `levelhead up`.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+}
+
+/// Options of every verb.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Global {
+    /// Where the run keeps its state, instead of the usual place.
+    #[arg(long, global = true, value_name = "DIR", env = "LEVELHEAD_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Print JSON on stdout, and errors as JSON on stderr.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colours; `NO_COLOR` counts as never.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The desired-state file.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FileArg {
+    /// The desired-state file.
+    #[arg(value_name = "FILE", default_value = "cluster.toml", env = "LEVELHEAD_FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// The desired-state file, where other words stand without a flag.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FileFlag {
+    /// The desired-state file.
+    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml", env = "LEVELHEAD_FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// How a change is confirmed and followed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Going {
+    /// Do not ask: the plan is confirmed as it is shown.
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Return as soon as the change is journaled. Needs a driver that runs.
+    #[arg(long)]
+    pub(crate) detach: bool,
+    /// Give up waiting after this long; what was begun goes on with the next driver.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Least time between two passes, to watch the steps. For a driver that this command starts.
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
+    pub(crate) pace: Duration,
+}
+
+/// A verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Write a commented starter file.
+    Init {
+        #[command(flatten)]
+        file: FileArg,
+        /// The name of the run.
+        #[arg(long, default_value = "local")]
+        run: String,
+        /// Print a fresh run UUID and write nothing.
+        #[arg(long)]
+        uuid: bool,
+    },
+    /// Check a file, and name everything that is wrong with it.
+    Validate {
+        #[command(flatten)]
+        file: FileArg,
+    },
+    /// Show what would be done to reach the file's shape, and the hash that confirms it.
+    Plan {
+        #[command(flatten)]
+        file: FileArg,
+        /// Exit with 2 if there are changes.
+        #[arg(long)]
+        detailed_exitcode: bool,
+    },
+    /// Do what a plan showed.
+    Apply {
+        #[command(flatten)]
+        file: FileArg,
+        /// The hash that the plan printed.
+        #[arg(long, value_name = "HASH")]
+        confirm: PlanHash,
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Bring everything up: plan, ask, and wait until it is as the file says.
+    Up {
+        #[command(flatten)]
+        file: FileArg,
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Take everything down and leave nothing behind.
+    Down {
+        #[command(flatten)]
+        file: FileArg,
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Change how many nodes groups have, without touching the file.
+    Scale {
+        /// Counts to set, such as `web=5`.
+        #[arg(value_name = "GROUP=N", required = true, value_parser = count)]
+        counts: Vec<(GroupId, u32)>,
+        #[command(flatten)]
+        file: FileFlag,
+        /// Show the plan and its hash, and change nothing.
+        #[arg(long, conflicts_with_all = ["confirm", "yes"])]
+        dry_run: bool,
+        /// Do what a dry run with this hash showed.
+        #[arg(long, value_name = "HASH", conflicts_with = "yes")]
+        confirm: Option<PlanHash>,
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Show how the run stands.
+    Status {
+        #[command(flatten)]
+        file: FileArg,
+        /// Show only what is not as it should be.
+        #[arg(long)]
+        problems: bool,
+    },
+    /// Print what happens, a line each, until interrupted.
+    Watch {
+        #[command(flatten)]
+        file: FileArg,
+    },
+    /// Print the journaled events.
+    Events {
+        #[command(flatten)]
+        file: FileArg,
+        /// Only events after this number.
+        #[arg(long, value_name = "SEQ")]
+        after: Option<u64>,
+        /// At most this many.
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        /// Keep printing as they come.
+        #[arg(long)]
+        follow: bool,
+    },
+    /// Say why a slot is where it is, and what it waits for.
+    Explain {
+        /// A slot such as `web-0`, or a group.
+        subject: String,
+        #[command(flatten)]
+        file: FileFlag,
+    },
+    /// Print a node's own output.
+    Logs {
+        /// The slot, such as `web-0`.
+        slot: String,
+        #[command(flatten)]
+        file: FileFlag,
+        /// Keep printing as it comes.
+        #[arg(long)]
+        follow: bool,
+        /// Print at most this many of the last lines of each file.
+        #[arg(long, default_value_t = 200)]
+        lines: usize,
+    },
+    /// Show a hold after a fresh look, and end it if it is confirmed.
+    Release {
+        /// The held slot or group.
+        subject: String,
+        #[command(flatten)]
+        file: FileFlag,
+        /// The hash that the hold printed.
+        #[arg(long, value_name = "HASH")]
+        confirm: Option<PlanHash>,
+    },
+    /// Write the live counts into the file, with its comments kept.
+    Export {
+        #[command(flatten)]
+        file: FileArg,
+        /// Write the file; without this it is printed.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Drive without a screen until told to stop.
+    Driver {
+        #[command(flatten)]
+        file: FileArg,
+        /// Least time between two passes.
+        #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
+        pace: Duration,
+        /// How log lines look on stderr.
+        #[arg(long, default_value = "text")]
+        log_format: LogFormat,
+    },
+    /// Watch and edit on a full screen.
+    Console {
+        #[command(flatten)]
+        file: FileArg,
+        /// Least time between two passes, to watch the steps.
+        #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
+        pace: Duration,
+        /// Draw with ASCII alone.
+        #[arg(long)]
+        ascii: bool,
+        /// Refuse every edit.
+        #[arg(long)]
+        read_only: bool,
+    },
+    /// Check the surroundings, or put a provider through the conformance battery.
+    Doctor {
+        #[command(flatten)]
+        file: FileFlag,
+        /// The provider to put through the battery.
+        #[arg(long, value_name = "NAME")]
+        provider: Option<String>,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Serve a tiny HTTP page: a workload that needs nothing installed.
+    #[command(hide = true)]
+    Node {
+        /// The port to listen on, on the loopback address.
+        #[arg(long)]
+        port: u16,
+    },
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs, one object a line.
+    Json,
+}
+
+/// Reads a length of time such as `500ms` or `1m 30s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
+    span.try_into().map_err(|_negative| "it must not be negative".to_owned())
+}
+
+/// Reads `GROUP=N`.
+fn count(text: &str) -> Result<(GroupId, u32), String> {
+    let (group, count) = text.split_once('=').ok_or("write it as GROUP=N, such as web=5")?;
+    let group = group.parse().map_err(|error: reconciler_core::id::IdError| error.to_string())?;
+    let count = count.parse().map_err(|_bad| format!("`{count}` is not a count"))?;
+    Ok((group, count))
+}

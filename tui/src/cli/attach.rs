@@ -1,0 +1,60 @@
+//! A driver for the length of one verb: the one that runs, or one of our own.
+
+use std::time::Duration;
+
+use driver::{Begin, DriveError, Ended, Handle, Link, StopReason};
+use tokio::task::JoinHandle;
+
+use super::{
+    context::Context,
+    exit::{Exit, Failure},
+};
+
+/// A way to a driver, and the driver itself if it is ours.
+pub(crate) struct Session {
+    pub(crate) link: Link,
+    own: Option<Own>,
+}
+
+struct Own {
+    handle: Handle,
+    task: JoinHandle<Result<Ended, DriveError>>,
+}
+
+impl Session {
+    /// Uses the driver that runs; starts one of our own where none does.
+    pub(crate) fn open(context: &Context, begin: Begin, pace: Duration) -> Result<Self, Failure> {
+        if let Some(link) = context.attached()? {
+            return Ok(Self { link, own: None });
+        }
+        let driver = context.take(begin, pace)?;
+        let handle = driver.handle();
+        let task = tokio::spawn(driver.run());
+        Ok(Self { link: Link::Embedded(handle.clone()), own: Some(Own { handle, task }) })
+    }
+
+    /// True if the driver ends with this verb.
+    pub(crate) const fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Stops our own driver at a safe point; another one goes on.
+    pub(crate) async fn close(self, reason: StopReason) -> Result<Option<Ended>, Failure> {
+        let Some(own) = self.own else { return Ok(None) };
+        own.handle.stop(reason);
+        let ended = own.task.await.map_err(|error| {
+            Failure::new(Exit::Internal, format!("the driver broke off: {error}"))
+        })?;
+        Ok(Some(ended?))
+    }
+
+    /// Waits until our own driver fails; for ever if there is none.
+    pub(crate) async fn failed(&mut self) -> Failure {
+        let Some(own) = &mut self.own else { return std::future::pending().await };
+        match (&mut own.task).await {
+            Ok(Err(error)) => error.into(),
+            Ok(Ok(_)) => Failure::new(Exit::Unavailable, "the driver has stopped"),
+            Err(error) => Failure::new(Exit::Internal, format!("the driver broke off: {error}")),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a verb works with: the file, the state directory, and a way to the driver.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use checkpoint::paths::StatePaths;
+use driver::{
+    Begin, Content, Driver, Followed, Link, Offline, Options,
+    api::Client,
+    config::{self, Catalogue, Confirm, Loaded},
+    start, system_clock,
+    view::Edit,
+};
+
+use super::{
+    args::Global,
+    exit::{Exit, Failure, chain},
+};
+
+/// A verb's surroundings.
+pub(crate) struct Context {
+    pub(crate) global: Global,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) file: PathBuf,
+    pub(crate) loaded: Loaded,
+    pub(crate) paths: StatePaths,
+}
+
+impl Context {
+    /// Reads the file and finds the run's state.
+    pub(crate) fn open(
+        global: &Global,
+        catalogue: &Catalogue,
+        file: &Path,
+    ) -> Result<Self, Failure> {
+        if !file.exists() {
+            let message = format!("there is no {}", file.display());
+            let hint = "`levelhead init` writes a starter file";
+            return Err(Failure::new(Exit::Invalid, message).hint(hint));
+        }
+        let loaded = config::load(file, catalogue)?;
+        let paths = match &global.state_dir {
+            Some(dir) => StatePaths::new(absolute(dir)?),
+            None => StatePaths::of_run(&loaded.shape.run, loaded.shape.uuid).map_err(|error| {
+                Failure::new(Exit::Journal, chain(&error)).hint("give one with --state-dir DIR")
+            })?,
+        };
+        Ok(Self {
+            global: global.clone(),
+            catalogue: catalogue.clone(),
+            file: file.to_owned(),
+            loaded,
+            paths,
+        })
+    }
+
+    /// The edit that makes the file's content the desired shape.
+    pub(crate) fn file_edit(&self) -> Edit {
+        Edit::File {
+            shape: Box::new(self.loaded.shape.clone()),
+            digest: self.loaded.digest.clone(),
+        }
+    }
+
+    /// What a driver of this run needs.
+    pub(crate) fn options(&self, begin: Begin, pace: Duration) -> Options {
+        let base = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
+        Options {
+            paths: self.paths.clone(),
+            run: self.loaded.shape.run.clone(),
+            uuid: self.loaded.shape.uuid,
+            providers: self.loaded.providers.clone(),
+            catalogue: self.catalogue.clone(),
+            base_dir: base.unwrap_or(Path::new(".")).to_owned(),
+            parallelism: self.loaded.parallelism,
+            pace,
+            follow: None,
+            begin,
+            clock: system_clock(),
+        }
+    }
+
+    /// The file as a driver follows it.
+    pub(crate) fn followed(&self) -> Followed {
+        let (path, catalogue) = (self.file.clone(), self.catalogue.clone());
+        let load = move || match config::load(&path, &catalogue) {
+            Ok(Loaded { shape, providers, digest, .. }) => Ok(Content { shape, providers, digest }),
+            Err(error) => {
+                let first = error.to_views().into_iter().next();
+                Err(first.map_or_else(
+                    || error.to_string(),
+                    |view| format!("line {}: {}", view.line, view.message),
+                ))
+            }
+        };
+        let auto = self.loaded.confirm == Confirm::Auto;
+        Followed { path: self.file.clone(), load: Arc::new(load), auto }
+    }
+
+    /// True if a driver has the run.
+    pub(crate) fn is_driven(&self) -> Result<bool, Failure> {
+        Ok(Offline::is_driven(&self.paths)?)
+    }
+
+    /// The driver that has the run, if one has.
+    pub(crate) fn attached(&self) -> Result<Option<Link>, Failure> {
+        let driven = self.is_driven()?;
+        Ok(driven.then(|| Link::Attached(Client::new(self.paths.socket()))))
+    }
+
+    /// Takes the run with a driver of this process.
+    pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
+        Ok(start(self.options(begin, pace))?)
+    }
+}
+
+fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(dir).map_err(|error| {
+        Failure::new(Exit::Usage, format!("cannot use {}: {error}", dir.display()))
+    })
+}
+
+/// Who changes things, for the journal.
+pub(crate) fn who() -> String {
+    let name = std::env::var("USER").or_else(|_unset| std::env::var("LOGNAME"));
+    name.map_or_else(|_unset| format!("uid {}", rustix::process::getuid().as_raw()), |n| format!("op:{n}"))
+}

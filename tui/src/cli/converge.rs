@@ -1,0 +1,205 @@
+//! The way of every change: plan, confirm, apply, follow to the end, sum up.
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    sync::Arc,
+    time::Duration,
+};
+
+use driver::{
+    Begin, Face, Source, StopReason,
+    view::{Edit, PlanView, RunState, RunView},
+};
+use reconciler_core::id::{Generation, PlanHash};
+use tokio::time::Instant;
+
+use super::{
+    args::Going,
+    attach::Session,
+    context::{Context, who},
+    exit::{Exit, Failure, Outcome},
+    logging, out, plan_text,
+    progress::Progress,
+    signals::{Stops, exit_of},
+};
+
+/// Least time between two looks at the run while it is followed.
+const LOOK_PERIOD: Duration = Duration::from_millis(100);
+
+/// Plans `edit`, has it confirmed by the person, and carries it out.
+pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outcome {
+    let _guard = logging::start(&context.paths, None)?;
+    let mut session = Session::open(context, Begin::Waiting, going.pace)?;
+    let mut stops = Stops::listen()?;
+    let outcome = planned(context, &mut session, edit, going, &mut stops).await;
+    finish(session, outcome).await
+}
+
+/// Carries out `edit` under a plan that was shown before.
+pub(crate) async fn confirmed(
+    context: &Context,
+    edit: Edit,
+    hash: PlanHash,
+    going: &Going,
+) -> Outcome {
+    let _guard = logging::start(&context.paths, None)?;
+    let mut session = Session::open(context, Begin::Waiting, going.pace)?;
+    let mut stops = Stops::listen()?;
+    let outcome = go(context, &mut session, edit, hash, going, &mut stops).await;
+    finish(session, outcome).await
+}
+
+async fn planned(
+    context: &Context,
+    session: &mut Session,
+    edit: Edit,
+    going: &Going,
+    stops: &mut Stops,
+) -> Outcome {
+    let plan = tokio::select! {
+        plan = session.link.plan(edit.clone()) => plan?,
+        failure = session.failed() => return Err(failure),
+        reason = stops.requested() => return Ok(exit_of(reason)),
+    };
+    for line in plan_text::lines(&plan) {
+        out::note(line);
+    }
+    if !going.yes && !plan.empty && !ask(&plan).await? {
+        return Err(Failure::new(Exit::Refused, "not confirmed; nothing was changed"));
+    }
+    go(context, session, edit, plan.hash, going, stops).await
+}
+
+async fn go(
+    context: &Context,
+    session: &mut Session,
+    edit: Edit,
+    hash: PlanHash,
+    going: &Going,
+    stops: &mut Stops,
+) -> Outcome {
+    if going.detach && session.is_own() {
+        let failure = Failure::new(Exit::Usage, "--detach needs a driver that goes on");
+        return Err(failure.hint("start one: levelhead driver FILE"));
+    }
+    let source = Source { face: Face::Cli, who: who() };
+    let generation = tokio::select! {
+        generation = session.link.apply(edit, hash, source) => generation?,
+        failure = session.failed() => return Err(failure),
+    };
+    if going.detach {
+        out::note(format!("accepted as generation {generation}"));
+        return Ok(Exit::Done);
+    }
+    follow(context, session, generation, going, stops).await
+}
+
+/// Follows the run until it converged, cannot go on, or time is up.
+async fn follow(
+    context: &Context,
+    session: &mut Session,
+    generation: Generation,
+    going: &Going,
+    stops: &mut Stops,
+) -> Outcome {
+    let deadline = Instant::now() + going.timeout;
+    let mut progress = Progress::new();
+    let mut seen = None;
+    loop {
+        let view = tokio::select! {
+            view = session.link.view(seen) => view?,
+            failure = session.failed() => return Err(failure),
+            reason = stops.requested() => {
+                out::note("stopping at a safe point; the next start goes on from here");
+                return Ok(exit_of(reason));
+            }
+            () = tokio::time::sleep_until(deadline) => {
+                let text = format!("not converged within --timeout {}", out::length(ms(going.timeout)));
+                return Err(Failure::new(Exit::TimedOut, text).hint("levelhead status"));
+            }
+        };
+        progress.show(&view);
+        if view.generation > generation {
+            let text = format!("generation {generation} was superseded by {}", view.generation);
+            return Err(Failure::new(Exit::NotConverged, text).hint("levelhead status"));
+        }
+        match view.state {
+            RunState::Converged | RunState::Held => return summary(context, session, &view, progress),
+            RunState::Converging | RunState::Unattended => seen = Some(view.pass),
+        }
+        tokio::time::sleep(LOOK_PERIOD).await;
+    }
+}
+
+fn summary(
+    context: &Context,
+    session: &Session,
+    view: &Arc<RunView>,
+    progress: Progress,
+) -> Outcome {
+    progress.end();
+    if context.global.json {
+        out::json(view.as_ref())?;
+    }
+    let held = view.state == RunState::Held;
+    let word = if held { "held" } else { "converged" };
+    out::note(format!(
+        "{word}: {} of {} nodes ready, generation {}, pass {}",
+        view.ready, view.want, view.generation, view.pass
+    ));
+    for hold in &view.holds {
+        out::note(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
+        out::note(format!("next: {} --file {}", hold.way_out, context.file.display()));
+    }
+    if held {
+        return Ok(Exit::Partial);
+    }
+    if session.is_own() && view.want > 0 {
+        out::note(format!(
+            "the nodes keep running, and nobody keeps them until a driver runs\n\
+             next: levelhead driver {0}   (or: levelhead console {0})",
+            context.file.display()
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+async fn finish(session: Session, outcome: Outcome) -> Outcome {
+    let reason = match &outcome {
+        Ok(Exit::Interrupted) => StopReason::Interrupted,
+        Ok(Exit::Terminated) => StopReason::Terminated,
+        Ok(_) | Err(_) => StopReason::Done,
+    };
+    match (session.close(reason).await, outcome) {
+        // The first failure is the cause; a driver that failed with it says the same again.
+        (_, Err(failure)) => Err(failure),
+        (Err(failure), Ok(_)) => Err(failure),
+        (Ok(_), Ok(exit)) => Ok(exit),
+    }
+}
+
+/// Asks the person; anything but a plain yes is a no.
+async fn ask(plan: &PlanView) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        let failure = Failure::new(Exit::Refused, "nobody can be asked here; nothing was changed");
+        return Err(failure.hint("add --yes, or confirm the hash: levelhead apply --confirm HASH"));
+    }
+    let risky = plan.destroy > 0 || plan.replace > 0;
+    let question = if risky { "This takes nodes away. Go on? Type yes: " } else { "Go on? [y/N] " };
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut err = io::stderr().lock();
+        write!(err, "{question}")?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok::<_, io::Error>(answer)
+    });
+    let answer = answer.await.map_err(|error| Failure::internal("cannot ask", &error))?;
+    let answer = answer.map_err(|error| Failure::internal("cannot ask", &error))?;
+    let answer = answer.trim().to_ascii_lowercase();
+    Ok(answer == "yes" || (!risky && answer == "y"))
+}
+
+fn ms(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,172 @@
+//! Exit codes, and failures that carry them to the end of the program.
+
+use std::{error::Error, fmt::Write as _};
+
+use driver::{
+    DriveError, OfflineError, StartError,
+    api::CallError,
+    config::ConfigError,
+    view::{Refusal, RefusalKind},
+};
+
+/// The documented exit codes. The final outcome counts, never the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// A fault of the program itself.
+    Internal = 1,
+    /// Changes are present (`plan --detailed-exitcode` alone).
+    Changes = 2,
+    /// The command line makes no sense.
+    Usage = 64,
+    /// The input is not valid; nothing was changed.
+    Invalid = 65,
+    /// The journal or the state directory cannot be used.
+    Journal = 66,
+    /// A provider or the driver is not to be had.
+    Unavailable = 69,
+    /// The confirmation is stale; nothing was changed.
+    Stale = 70,
+    /// Refused by policy, fence or mode; nothing was changed.
+    Refused = 71,
+    /// Partly done: something is held.
+    Partial = 72,
+    /// Not as it should be.
+    NotConverged = 73,
+    /// Out of time.
+    TimedOut = 75,
+    /// Interrupted.
+    Interrupted = 130,
+    /// Terminated.
+    Terminated = 143,
+}
+
+/// Why a verb failed: the code, the message, and what to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// A lower-case fragment with its causes.
+    pub(crate) message: String,
+    /// More lines, such as what moved; printed as they are.
+    pub(crate) details: Vec<String>,
+    /// The command or deed that helps.
+    pub(crate) hint: Option<String>,
+    /// The same for programs, where there is more to say.
+    pub(crate) json: Option<serde_json::Value>,
+}
+
+/// What a verb comes to.
+pub(crate) type Outcome = Result<Exit, Failure>;
+
+impl Failure {
+    /// A failure without more to say.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), details: Vec::new(), hint: None, json: None }
+    }
+
+    /// Adds what helps.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A failure of the program's own doing or of its surroundings.
+    pub(crate) fn internal(doing: &str, error: &dyn Error) -> Self {
+        Self::new(Exit::Internal, format!("{doing}: {}", chain(error)))
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string cannot fail.
+        drop(write!(text, ": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let exit = match refusal.kind {
+            RefusalKind::Invalid => Exit::Invalid,
+            RefusalKind::Stale => Exit::Stale,
+            RefusalKind::Forbidden => Exit::Refused,
+            RefusalKind::Journal => Exit::Journal,
+            RefusalKind::Unavailable => Exit::Unavailable,
+        };
+        let message = format!("{}; nothing was changed", refusal.message);
+        Self { details: refusal.moved, hint: refusal.hint, ..Self::new(exit, message) }
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(refusal) => refusal.into(),
+            CallError::Socket { .. }
+            | CallError::Broken(_)
+            | CallError::Answer(_)
+            | CallError::Call(_) => Self::new(Exit::Unavailable, chain(&error)),
+        }
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        use checkpoint::store::OpenError;
+        let exit = match &error {
+            StartError::Journal(OpenError::Held { .. }) => Exit::Refused,
+            StartError::Journal(_) => Exit::Journal,
+            StartError::Provider { .. } | StartError::UnknownKind { .. } => Exit::Unavailable,
+        };
+        let failure = Self::new(exit, chain(&error));
+        match &error {
+            StartError::Journal(OpenError::Held { owner, .. }) => {
+                let since = owner.as_ref().map(|o| super::out::time(o.started));
+                let since = since.map_or_else(String::new, |at| format!(", driving since {at}"));
+                let message = format!("{}{since}; nothing was changed", failure.message);
+                Self { message, ..failure }.hint("use that driver: `levelhead status` shows it")
+            }
+            StartError::Journal(OpenError::Damaged { path, .. }) => failure.hint(format!(
+                "the file is left as it is; move {} away to begin anew, or restore a copy of it",
+                path.display()
+            )),
+            StartError::Journal(_)
+            | StartError::Provider { .. }
+            | StartError::UnknownKind { .. } => failure,
+        }
+    }
+}
+
+impl From<OfflineError> for Failure {
+    fn from(error: OfflineError) -> Self {
+        match error {
+            OfflineError::Journal(error) => StartError::Journal(error).into(),
+            OfflineError::Start(error) => error.into(),
+            OfflineError::Refused(refusal) => refusal.into(),
+        }
+    }
+}
+
+impl From<DriveError> for Failure {
+    fn from(error: DriveError) -> Self {
+        Self::new(Exit::Journal, chain(&error))
+            .hint("free space on the disk or make the state directory writable, then start again")
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let styled = super::out::stderr_is_styled();
+        let failure = Self::new(Exit::Invalid, "the desired-state file is not valid");
+        let details = vec![error.render(styled).trim_end().to_owned()];
+        let json = Some(error.to_json());
+        Self { details, json, ..failure }.hint("mend the places above, then `levelhead validate`")
+    }
+}

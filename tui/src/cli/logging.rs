@@ -1,0 +1,58 @@
+//! Where log lines go: rolling files in the state directory, and stderr for the headless driver.
+
+use std::fs::{DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+
+use checkpoint::paths::StatePaths;
+use tracing_appender::{
+    non_blocking::WorkerGuard,
+    rolling::{Builder, Rotation},
+};
+use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+
+use super::{
+    args::LogFormat,
+    exit::{Exit, Failure},
+};
+
+/// Log files that are kept, one a day.
+const FILES_KEPT: usize = 7;
+
+/// Keeps the file writer alive; dropping it writes what is left.
+pub(crate) struct Guard {
+    _files: WorkerGuard,
+}
+
+/// Begins to log into `paths`, and to stderr in `stderr`'s format if that is given. `RUST_LOG` is honoured.
+pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Guard, Failure> {
+    let dir = paths.logs();
+    let fail = |error: &dyn std::error::Error| {
+        let text = format!("cannot log into {}: {error}", dir.display());
+        Failure::new(Exit::Journal, text).hint("make the state directory writable, or give --state-dir DIR")
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| fail(&error))?;
+    // The state directory itself may have been made just now, with its parents.
+    std::fs::set_permissions(paths.dir(), Permissions::from_mode(0o700)).map_err(|e| fail(&e))?;
+    let files = Builder::new()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("levelhead")
+        .filename_suffix("log")
+        .max_log_files(FILES_KEPT)
+        .build(&dir)
+        .map_err(|error| fail(&error))?;
+    let (writer, guard) = tracing_appender::non_blocking(files);
+    let to_files = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
+    let to_stderr = stderr.map(|format| match format {
+        LogFormat::Text => {
+            let styled = super::out::stderr_is_styled();
+            tracing_subscriber::fmt::layer().with_ansi(styled).with_writer(std::io::stderr).boxed()
+        }
+        LogFormat::Json => {
+            tracing_subscriber::fmt::layer().json().with_writer(std::io::stderr).boxed()
+        }
+    });
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new("info"));
+    let subscriber = tracing_subscriber::registry().with(filter).with(to_files).with(to_stderr);
+    subscriber.try_init().map_err(|error| fail(&error))?;
+    Ok(Guard { _files: guard })
+}

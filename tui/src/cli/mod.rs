@@ -1,0 +1,36 @@
+//! The command line: one file per verb, and what they share.
+//!
+//! Data goes to stdout, everything else to stderr; the exit codes are those of [`exit::Exit`].
+
+mod apply;
+mod args;
+mod attach;
+mod completions;
+mod console;
+mod context;
+mod converge;
+mod doctor;
+mod down;
+mod drive;
+mod events;
+mod exit;
+mod explain;
+mod export;
+mod init;
+mod logging;
+mod logs;
+mod main;
+mod node;
+mod out;
+mod plan;
+mod plan_text;
+mod progress;
+mod release;
+mod scale;
+mod signals;
+mod status;
+mod up;
+mod validate;
+mod watch;
+
+pub use main::main;

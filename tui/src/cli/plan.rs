@@ -1,0 +1,40 @@
+//! `levelhead plan`: what would be done, and the hash that confirms it.
+
+use driver::{Begin, Offline, view::{Edit, PlanView}};
+
+use super::{
+    context::Context,
+    exit::{Exit, Failure, Outcome},
+    out, plan_text,
+};
+
+/// Shows the plan towards the file's shape.
+pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
+    let plan = dry_run(context, &context.file_edit()).await?;
+    let next = format!("levelhead apply {} --confirm {}", context.file.display(), plan.hash);
+    show(context, &plan, &next)?;
+    Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })
+}
+
+/// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.
+pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
+    if let Some(link) = context.attached()? {
+        return Ok(link.plan(edit.clone()).await?);
+    }
+    let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
+    Ok(Offline::open(&context.paths)?.plan(&options, edit).await?)
+}
+
+/// Prints a plan as data, with the command that carries it out.
+pub(crate) fn show(context: &Context, plan: &PlanView, next: &str) -> Result<(), Failure> {
+    if context.global.json {
+        return out::json(plan);
+    }
+    for line in plan_text::lines(plan) {
+        out::line(line);
+    }
+    if !plan.empty {
+        out::line(format!("next: {next}"));
+    }
+    Ok(())
+}

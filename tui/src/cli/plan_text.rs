@@ -1,0 +1,40 @@
+//! A plan in words: a line per change, a line that counts, the hash.
+
+use driver::view::{ChangeKind, PlanView};
+
+/// The lines of a plan, without the one that says what to type next.
+pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in plan.groups.iter().filter(|g| !g.changes.is_empty() || g.from != g.to) {
+        lines.push(format!("{}  {} -> {} nodes", group.group, group.from, group.to));
+        for change in &group.changes {
+            let (mark, word) = words(change.kind);
+            let ready = if change.ready { ", ready now" } else { "" };
+            lines.push(format!("  {mark:<3} {word:<8} {}  ({}{ready})", change.slot, change.why));
+        }
+    }
+    lines.push(summary(plan));
+    lines.push(format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target));
+    lines
+}
+
+/// The counts of a plan in one sentence.
+pub(crate) fn summary(plan: &PlanView) -> String {
+    if plan.empty {
+        return format!("Nothing to do: {} nodes are as they should be.", plan.unchanged);
+    }
+    format!(
+        "Plan: {} to create, {} to replace, {} to repair, {} to destroy, {} unchanged, {} held.",
+        plan.create, plan.replace, plan.repair, plan.destroy, plan.unchanged, plan.blocked
+    )
+}
+
+const fn words(kind: ChangeKind) -> (&'static str, &'static str) {
+    match kind {
+        ChangeKind::Create => ("+", "create"),
+        ChangeKind::Replace => ("-/+", "replace"),
+        ChangeKind::Repair => ("~", "repair"),
+        ChangeKind::Destroy => ("-", "destroy"),
+        ChangeKind::Blocked => ("!", "held"),
+    }
+}

@@ -1,0 +1,41 @@
+//! `levelhead scale`: other counts, live; the file is not touched.
+
+use driver::view::Edit;
+use reconciler_core::id::{GroupId, PlanHash};
+
+use super::{
+    args::Going,
+    context::Context,
+    converge,
+    exit::{Exit, Outcome},
+    plan,
+};
+
+/// How the change is confirmed, if not by asking.
+pub(crate) struct How {
+    pub(crate) dry_run: bool,
+    pub(crate) confirm: Option<PlanHash>,
+}
+
+/// Sets `counts`.
+pub(crate) async fn run(
+    context: &Context,
+    counts: Vec<(GroupId, u32)>,
+    how: How,
+    going: &Going,
+) -> Outcome {
+    let words: Vec<String> = counts.iter().map(|(group, n)| format!("{group}={n}")).collect();
+    let edit = Edit::Counts { counts: counts.into_iter().collect() };
+    if how.dry_run {
+        let found = plan::dry_run(context, &edit).await?;
+        let file = context.file.display();
+        let words = words.join(" ");
+        let next = format!("levelhead scale {words} --file {file} --confirm {}", found.hash);
+        plan::show(context, &found, &next)?;
+        return Ok(Exit::Done);
+    }
+    match how.confirm {
+        Some(hash) => converge::confirmed(context, edit, hash, going).await,
+        None => converge::change(context, edit, going).await,
+    }
+}
