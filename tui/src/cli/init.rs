@@ -1,0 +1,36 @@
+//! `levelhead init`: a commented starter file with a fresh identity.
+
+use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+
+use driver::config;
+use reconciler_core::id::{RunName, Uuid};
+
+use super::{
+    exit::{Exit, Failure, Outcome},
+    out,
+};
+
+/// Writes a starter file to `file`, never over one that is there; with `uuid_only`, prints a UUID instead.
+pub(crate) fn run(file: &Path, run: &str, uuid_only: bool) -> Outcome {
+    let uuid = Uuid::from_bytes(*uuid::Uuid::new_v4().as_bytes());
+    if uuid_only {
+        out::line(uuid.to_string());
+        return Ok(Exit::Done);
+    }
+    let run: RunName = run.parse().map_err(|error: reconciler_core::id::IdError| {
+        Failure::new(Exit::Invalid, error.to_string())
+    })?;
+    let text = config::starter(&run, uuid);
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o644).open(file);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let failure = Failure::new(Exit::Invalid, format!("cannot write {}: {error}", file.display()));
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => failure.hint("give another name, or edit the file that is there"),
+            _ => failure,
+        }
+    })?;
+    out::note(format!("wrote {}", file.display()));
+    out::note(format!("next: levelhead plan {}", file.display()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,97 @@
+//! `levelhead logs`: a node's own output, where its provider keeps it on this machine.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
+
+use executor::provider::process::ProcessProvider;
+use reconciler_core::id::{LogicalNodeId, ProviderName};
+
+use super::{
+    context::Context,
+    exit::{Exit, Failure, Outcome},
+    out,
+    signals::{Stops, exit_of},
+};
+
+/// Time between two looks at the files.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// Prints the output of `slot`.
+pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usize) -> Outcome {
+    let slot: LogicalNodeId = slot.parse().map_err(|error: reconciler_core::id::IdError| {
+        Failure::new(Exit::Invalid, error.to_string())
+    })?;
+    let mut stops = Stops::listen()?;
+    let mut read: Vec<(PathBuf, u64)> = Vec::new();
+    loop {
+        let paths = paths(context, &slot);
+        if paths.is_empty() && !follow {
+            let failure = Failure::new(Exit::Invalid, format!("{slot} has no output on this machine"));
+            return Err(failure.hint(format!("levelhead status {}", context.file.display())));
+        }
+        for path in paths {
+            let from = read.iter().find(|(known, _)| *known == path).map(|(_, at)| *at);
+            let end = print(&path, from, lines).map_err(|error| {
+                Failure::new(Exit::Unavailable, format!("cannot read {}: {error}", path.display()))
+            })?;
+            read.retain(|(known, _)| *known != path);
+            read.push((path, end));
+        }
+        if !follow {
+            return Ok(Exit::Done);
+        }
+        tokio::select! {
+            reason = stops.requested() => return Ok(exit_of(reason)),
+            () = tokio::time::sleep(PERIOD) => {}
+        }
+    }
+}
+
+fn paths(context: &Context, slot: &LogicalNodeId) -> Vec<PathBuf> {
+    let local = context.loaded.providers.iter().filter(|(_, decl)| decl.kind == "process");
+    let names: Vec<&ProviderName> = local.map(|(name, _)| name).collect();
+    let of = |name: &&ProviderName| ProcessProvider::log_paths(&context.paths.provider(name), slot);
+    names.iter().flat_map(of).collect()
+}
+
+/// Prints a file from `from` on, or its last lines; returns where it ended.
+fn print(path: &PathBuf, from: Option<u64>, lines: usize) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    // A file that shrank was rotated: it is read from its beginning.
+    let start = match from {
+        Some(at) if at <= length => at,
+        Some(_) => 0,
+        None => last_lines(&mut file, length, lines)?,
+    };
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    BufReader::new(file.take(length.saturating_sub(start))).read_to_end(&mut bytes)?;
+    if from.is_none() && !bytes.is_empty() {
+        out::note(format!("== {}", path.display()));
+    }
+    let end = start + u64::try_from(bytes.len()).unwrap_or(0);
+    drop(io::stdout().lock().write_all(plain(&bytes).as_bytes()));
+    Ok(end)
+}
+
+/// Text that cannot move a cursor or colour a terminal; line ends and tabs stay.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// Where the last `lines` lines of a file begin; looks at its last mebibyte at most.
+fn last_lines(file: &mut File, length: u64, lines: usize) -> io::Result<u64> {
+    let start = length.saturating_sub(1 << 20);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(length - start).read_to_end(&mut bytes)?;
+    let ends = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    let cut = ends.map(|(at, _)| at + 1).filter(|at| *at < bytes.len()).nth(lines.saturating_sub(1));
+    Ok(start + u64::try_from(cut.unwrap_or(0)).unwrap_or(0))
+}

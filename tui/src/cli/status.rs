@@ -1,0 +1,132 @@
+//! `levelhead status`: how the run stands, from the driver or, without one, from the journal.
+
+use std::sync::Arc;
+
+use driver::{
+    Offline, config, system_clock,
+    view::{FileView, NodeView, RunState, RunView},
+};
+
+use super::{
+    context::Context,
+    exit::{Exit, Failure, Outcome},
+    out,
+};
+
+/// Shows the run; with `problems`, only what is not as it should be.
+pub(crate) async fn run(context: &Context, problems: bool) -> Outcome {
+    let view = view(context).await?;
+    if context.global.json {
+        out::json(view.as_ref())?;
+    } else {
+        show(context, &view, problems);
+    }
+    Ok(Exit::Done)
+}
+
+/// The run as it is seen now.
+pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
+    let view = match context.attached()? {
+        Some(link) => link.view(None).await?,
+        None => {
+            let offline = Offline::open(&context.paths)?;
+            let shape = &context.loaded.shape;
+            let now = system_clock()();
+            Arc::new(offline.published(&shape.run, shape.uuid, now).view())
+        }
+    };
+    if view.file.is_some() {
+        return Ok(view);
+    }
+    let mut view = RunView::clone(&view);
+    view.file = Some(FileView {
+        path: context.file.display().to_string(),
+        problem: None,
+        differs: differs(context, &view),
+    });
+    Ok(Arc::new(view))
+}
+
+/// Where the file and the live shape differ.
+fn differs(context: &Context, view: &RunView) -> Vec<(reconciler_core::id::GroupId, u32, u32)> {
+    let live = view.groups.iter().map(|group| (group.group.clone(), group.want)).collect();
+    config::count_differs(&context.loaded.shape, &live)
+}
+
+fn show(context: &Context, view: &RunView, problems: bool) {
+    let driver = view.driver.as_ref().map_or_else(
+        || "nobody drives it; this is what the journal says".to_owned(),
+        |driver| format!("driver pid {} since {}", driver.pid, out::time(driver.since)),
+    );
+    out::line(format!("{}  generation {}  pass {}  {driver}", view.run, view.generation, view.pass));
+    out::line(format!("{:<20} {:>6} {:>6} {:>6} {:>8}  provider", "GROUP", "WANT", "READY", "HELD", "DELETING"));
+    for group in &view.groups {
+        out::line(format!(
+            "{:<20} {:>6} {:>6} {:>6} {:>8}  {}",
+            group.group, group.want, group.ready, group.held, group.deleting, group.provider
+        ));
+    }
+    let shown: Vec<&NodeView> = view.nodes.iter().filter(|node| !problems || !node.ready).collect();
+    if !shown.is_empty() {
+        out::line(format!("\n{:<20} {:<18} {:>4} {:<24} WHY", "NODE", "STAGE", "TRY", "ENDPOINT"));
+    }
+    for node in shown {
+        out::line(node_line(view, node));
+    }
+    for line in remarks(context, view) {
+        out::line(line);
+    }
+    let word = match view.state {
+        RunState::Converged => "converged",
+        RunState::Converging => "converging",
+        RunState::Held => "held",
+        RunState::Unattended => "unattended",
+    };
+    out::line(format!("{word}: {} of {} nodes ready", view.ready, view.want));
+    if view.state == RunState::Unattended {
+        out::line(format!("next: levelhead driver {}", context.file.display()));
+    }
+}
+
+fn node_line(view: &RunView, node: &NodeView) -> String {
+    let wait = node.due.map(|at| format!(" ({} left)", out::length(at.since(view.at).get())));
+    let mark = if node.deleting { "deleting, " } else { "" };
+    format!(
+        "{:<20} {:<18} {:>4} {:<24} {mark}{}{}",
+        node.slot,
+        node.stage.as_str(),
+        node.attempt,
+        node.endpoint.as_deref().unwrap_or("-"),
+        node.reason,
+        wait.unwrap_or_default()
+    )
+}
+
+/// What is worth a line beside the tables.
+fn remarks(context: &Context, view: &RunView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for orphan in &view.orphans {
+        lines.push(format!(
+            "orphan: {} holds {} for {}, which no record accounts for; it is left alone and counted",
+            orphan.provider, orphan.lease, orphan.slot
+        ));
+    }
+    for provider in &view.providers {
+        if let Some(trouble) = &provider.trouble {
+            lines.push(format!("provider {} cannot be observed: {trouble}", provider.name));
+        }
+    }
+    for hold in &view.holds {
+        lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
+        lines.push(format!("next: {} --file {}", hold.way_out, context.file.display()));
+    }
+    if let Some(file) = &view.file {
+        for (group, in_file, live) in &file.differs {
+            lines.push(format!("{group}: {} says {in_file}, live is {live}", file.path));
+        }
+        if let Some(problem) = &file.problem {
+            lines.push(format!("{}: {problem}", file.path));
+        }
+    }
+    lines
+}
