@@ -13,7 +13,9 @@ use reconciler_core::{
     observed::Handle,
 };
 
-use crate::ward::{BOUND, Node, Ward, is_alive, pid_of, start_of, stays, tamper, until, verifying};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::ward::{BOUND, Node, Ward, is_alive, pid_of, start_of, stays, tamper, verifying};
 
 /// SP10: the next driver finds the node, watches it and ends it.
 #[tokio::test]
@@ -72,26 +74,37 @@ async fn a_reused_process_id_is_not_the_node() {
     let ward = Ward::new();
     let node = ward.node(0, stays());
     let (leased, workload) = ward.up(&node).await;
-    let record = ward.dir(&node).join("process.json");
-    let (text, pid) = (fs::read_to_string(&record).unwrap(), pid_of(&workload));
-    let changes: [fn(&mut serde_json::Value); 2] = [
-        |json| json["process"]["start"] = 1.into(),
-        |json| json["process"]["boot"] = "another".into(),
-    ];
-    for change in changes {
-        tamper(&record, change);
-        assert!(matches!(
-            ward.workload(&node).await,
-            WorkloadState::Exited { status: ExitStatus::Unknown, .. }
-        ));
-        ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap_or_else(|failure| {
-            panic!("nothing of ours runs, so nothing can fail: {failure:?}");
-        });
-        fs::write(&record, &text).unwrap();
-    }
-    until("the look after the repair", || is_alive(pid)).await;
     ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
-    assert!(!is_alive(pid));
+    let stranger = Stranger(orphan(&ward.node(1, stays())));
+    let record = ward.dir(&node).join("process.json");
+    let text = fs::read_to_string(&record).unwrap();
+    // Another start, another boot, and last nothing but the environment that tells them apart.
+    for (start_off, boot) in [(1, None), (0, Some("another")), (0, None)] {
+        fs::write(&record, &text).unwrap();
+        tamper(&record, |json| {
+            json["process"]["pid"] = stranger.0.into();
+            json["process"]["start"] = (start_of(stranger.0).unwrap() + start_off).into();
+            if let Some(boot) = boot {
+                json["process"]["boot"] = boot.into();
+            }
+        });
+        let seen = ward.workload(&node).await;
+        let gone = matches!(seen, WorkloadState::Exited { status: ExitStatus::Unknown, .. });
+        assert!(gone, "{seen:?}");
+        ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
+        assert!(is_alive(stranger.0));
+    }
+    ward.destroy(&node, &leased).await.unwrap();
+    assert!(is_alive(stranger.0));
+}
+
+/// A process of the test that the provider must leave alone.
+struct Stranger(i32);
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ended = Pid::from_raw(self.0).map(|pid| kill_process(pid, Signal::KILL));
+    }
 }
 
 /// The driver died between spawn and record: the UUID in the environment closes the gap.

@@ -4,8 +4,11 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use executor::{
@@ -17,7 +20,10 @@ use reconciler_core::{
     effect::{
         CommandKind, EffectFailure, ExitStatus, Look, NodeRequest, WorkloadState, idempotency_key,
     },
-    id::{AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, SessionId, StepId, Uuid},
+    id::{
+        AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, RevisionDigest, SessionId,
+        StepId, Uuid,
+    },
     observed::{Handle, SessionStage},
     time::Millis,
 };
@@ -80,7 +86,7 @@ impl Ward {
         Self {
             provider: Arc::new(ProcessProvider::new(place.clone(), cap)),
             place,
-            run: Uuid::from_bytes([7; 16]),
+            run: fresh_run(),
             fence: Fence::new(5),
             heard: Arc::default(),
             _dir: dir,
@@ -239,6 +245,16 @@ impl Drop for Ward {
             }
         }
     }
+}
+
+/// A run that no other test has: an attempt's UUID derives from it, and processes are found by that.
+fn fresh_run() -> Uuid {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let text = format!("{} {since:?} {count}", std::process::id());
+    let digest = RevisionDigest::of(text.as_bytes()).to_string();
+    Uuid::from_bytes(digest.as_bytes()[..16].try_into().unwrap())
 }
 
 /// The start time of a process that runs.
