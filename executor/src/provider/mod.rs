@@ -1,3 +1,4 @@
 //! One module per provider.
 
+pub mod exec;
 pub mod process;

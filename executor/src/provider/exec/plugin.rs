@@ -1,0 +1,293 @@
+//! Each call of the seam as one call of the program, and its answer as an outcome.
+//!
+//! It upholds: an effect's failure is definite only where the program says so, or never ran (C2); an observation
+//! that is not wholly understood shows nothing (C1); a stale fence is refused before the program runs (D11).
+
+use std::{
+    fmt::Display,
+    time::{Duration, Instant},
+};
+
+use reconciler_core::{
+    effect::{Certainty, EffectFailure, FailureClass, Listing, Look, NodeRequest},
+    id::{AttemptId, LogicalNodeId, Uuid},
+    observed::{Endpoint, Handle, LeaseFacts, SessionStage},
+    redact::Redacted,
+};
+use serde_json::Value;
+
+use super::{
+    answer::{self, Answer},
+    fence::FenceFile,
+    fields::FieldError,
+    program::{CallError, Program},
+    request::{Call, Request, spec_value},
+    young::Young,
+};
+use crate::seam::{
+    Capabilities, EffectContext, Exit, Leased, Provider, SessionObservation, SessionSink,
+    StartRequest, Work,
+};
+
+/// Longest answer about one node.
+const ANSWER_MAX: usize = 1024 * 1024;
+/// Longest listing: a hundred thousand entries.
+const LISTING_MAX: usize = 32 * 1024 * 1024;
+
+/// A provider that is a program of the user's own.
+#[derive(Debug)]
+pub(super) struct ExecProvider {
+    program: Program,
+    fences: FenceFile,
+    capabilities: Capabilities,
+    timeout: Duration,
+    young: Young,
+}
+
+impl ExecProvider {
+    /// Makes one; `timeout` bounds each call.
+    pub(super) fn new(
+        program: Program,
+        fences: FenceFile,
+        capabilities: Capabilities,
+        timeout: Duration,
+    ) -> Self {
+        let young = Young::new(capabilities.visibility);
+        Self { program, fences, capabilities, timeout, young }
+    }
+
+    /// Performs an effect; `extra` is the time that the call itself is told to take.
+    async fn effect<T>(
+        &self,
+        ctx: &EffectContext,
+        request: Request<'_>,
+        extra: Duration,
+        read: impl FnOnce(&Value) -> Result<T, FieldError>,
+    ) -> Result<T, EffectFailure> {
+        let _entered = self
+            .fences
+            .enter(ctx.fence, ctx.deadline)
+            .await
+            .map_err(|error| failed(Certainty::Definite, error.class(), &error))?;
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let why = "its time was up before it was begun";
+            return Err(failed(Certainty::Definite, FailureClass::TimedOut, &why));
+        }
+        let limit = self.timeout.saturating_add(extra).min(left);
+        match self.ask(&request, limit, ANSWER_MAX).await {
+            Ok(Answer::Ok(ok)) => read(&ok).map_err(|error| {
+                let why = format!("its answer is not understood: {error}");
+                failed(Certainty::Ambiguous, FailureClass::Unavailable, &why)
+            }),
+            Ok(Answer::Error(failure)) => Err(failure),
+            Err(error) => Err(error.into_failure()),
+        }
+    }
+
+    /// Asks what changes nothing; any failure is the reason why nothing was seen.
+    async fn observe<T>(
+        &self,
+        request: Request<'_>,
+        most: usize,
+        read: impl FnOnce(&Value) -> Result<T, FieldError>,
+    ) -> Result<T, Redacted> {
+        match self.ask(&request, self.timeout, most).await {
+            Ok(Answer::Ok(ok)) => read(&ok)
+                .map_err(|error| Redacted::new(&format!("its answer is not understood: {error}"))),
+            Ok(Answer::Error(failure)) => Err(failure.message),
+            Err(error) => Err(Redacted::new(&error.to_string())),
+        }
+    }
+
+    async fn ask(
+        &self,
+        request: &Request<'_>,
+        limit: Duration,
+        most: usize,
+    ) -> Result<Answer, CallError> {
+        let broken = |why: String| CallError::Broken { class: FailureClass::Unavailable, why };
+        let mut bytes = serde_json::to_vec(request)
+            .map_err(|error| broken(format!("the request cannot be written: {error}")))?;
+        bytes.push(b'\n');
+        let answer = self.program.call(&bytes, limit, most).await?;
+        Answer::read(&answer, &self.program).map_err(broken)
+    }
+}
+
+impl CallError {
+    fn into_failure(self) -> EffectFailure {
+        let (certainty, class) = match &self {
+            Self::NotRun { class, .. } => (Certainty::Definite, *class),
+            Self::Broken { class, .. } => (Certainty::Ambiguous, *class),
+        };
+        failed(certainty, class, &self)
+    }
+}
+
+fn failed(certainty: Certainty, class: FailureClass, why: &dyn Display) -> EffectFailure {
+    EffectFailure { certainty, class, message: Redacted::new(&why.to_string()) }
+}
+
+impl Provider for ExecProvider {
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn create_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        request: &'a NodeRequest,
+    ) -> Work<'a, Result<Leased, EffectFailure>> {
+        Box::pin(async move {
+            let call = Request {
+                spec: Some(spec_value(&request.spec)),
+                ..Request::effect(Call::CreateLease, ctx)
+            };
+            let known = self.young.holds(ctx.attempt.uuid);
+            self.young.note(ctx.attempt.uuid);
+            let read = |ok: &Value| answer::leased(ok, ctx.fence);
+            let result = self.effect(ctx, call, Duration::ZERO, read).await;
+            let definite = |failure: &EffectFailure| failure.certainty == Certainty::Definite;
+            if result.as_ref().is_err_and(definite) && !known {
+                self.young.forget(ctx.attempt.uuid);
+            } else {
+                self.young.note(ctx.attempt.uuid);
+            }
+            result
+        })
+    }
+
+    fn lookup_endpoint<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<Option<Endpoint>, EffectFailure>> {
+        Box::pin(async move {
+            let call = Request { lease: Some(lease), ..Request::effect(Call::LookupEndpoint, ctx) };
+            self.effect(ctx, call, Duration::ZERO, answer::looked_up).await
+        })
+    }
+
+    fn list_owned(&self, run: Uuid) -> Work<'_, Listing> {
+        Box::pin(async move {
+            let call = Request::of_run(Call::ListOwned, run);
+            self.observe(call, LISTING_MAX, answer::listed).await.unwrap_or_else(Listing::Unknown)
+        })
+    }
+
+    fn inspect<'a>(
+        &'a self,
+        run: Uuid,
+        slot: &'a LogicalNodeId,
+        attempt: AttemptId,
+        lease: Option<&'a LeaseFacts>,
+    ) -> Work<'a, Look> {
+        Box::pin(async move {
+            let call = Request { lease, ..Request::look(Call::Inspect, run, slot, attempt) };
+            let read = |ok: &Value| answer::inspected(ok, lease, &self.program);
+            match self.observe(call, ANSWER_MAX, read).await {
+                Ok(Look::Absent) if self.young.holds(attempt.uuid) => Look::Unknown {
+                    why: Redacted::new("not seen, but asked for too lately to be sure"),
+                },
+                Ok(look) => look,
+                Err(why) => Look::Unknown { why },
+            }
+        })
+    }
+
+    fn destroy_lease<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        Box::pin(async move {
+            let call = Request { lease: Some(lease), ..Request::effect(Call::DestroyLease, ctx) };
+            let result = self.effect(ctx, call, Duration::ZERO, |_| Ok(())).await;
+            if result.is_ok() {
+                self.young.forget(ctx.attempt.uuid);
+            }
+            absent_is_done(result)
+        })
+    }
+
+    fn start_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        start: &'a StartRequest,
+        sink: SessionSink,
+    ) -> Work<'a, Result<Handle, EffectFailure>> {
+        Box::pin(async move {
+            sink(SessionObservation { seq: 1, stage: SessionStage::SwactorStarting, line: None });
+            let call = Request {
+                spec: Some(spec_value(&start.request.spec)),
+                lease: Some(&start.lease),
+                endpoint: Some(&start.endpoint),
+                session: Some(start.session),
+                timeout_ms: u64::try_from(start.timeout.as_millis()).ok(),
+                ..Request::effect(Call::StartBootstrap, ctx)
+            };
+            let result = self.effect(ctx, call, start.timeout, answer::started).await;
+            let (stage, line) = match &result {
+                Ok(_) => (SessionStage::WaitingForSwactorJoin, None),
+                Err(failure) if failure.certainty == Certainty::Definite => {
+                    (SessionStage::StartFailed, Some(failure.message.clone()))
+                }
+                // Whether it was started is for the look that follows to say.
+                Err(_) => return result,
+            };
+            sink(SessionObservation { seq: 2, stage, line });
+            result
+        })
+    }
+
+    fn cancel_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+        workload: &'a Handle,
+        grace: Duration,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        Box::pin(async move {
+            let call = Request {
+                lease: Some(lease),
+                workload: Some(workload),
+                grace_ms: u64::try_from(grace.as_millis()).ok(),
+                ..Request::effect(Call::CancelBootstrap, ctx)
+            };
+            absent_is_done(self.effect(ctx, call, grace, |_| Ok(())).await)
+        })
+    }
+
+    fn complete_bootstrap<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        lease: &'a LeaseFacts,
+        workload: &'a Handle,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        Box::pin(async move {
+            let call = Request {
+                lease: Some(lease),
+                workload: Some(workload),
+                ..Request::effect(Call::CompleteBootstrap, ctx)
+            };
+            absent_is_done(self.effect(ctx, call, Duration::ZERO, |_| Ok(())).await)
+        })
+    }
+
+    fn watch(&self, _lease: &LeaseFacts, _workload: &Handle) -> Option<Work<'static, Exit>> {
+        None
+    }
+}
+
+/// Ending what is not there succeeds, if the program is sure that it is not there (R69).
+fn absent_is_done(result: Result<(), EffectFailure>) -> Result<(), EffectFailure> {
+    match result {
+        Err(EffectFailure {
+            certainty: Certainty::Definite,
+            class: FailureClass::NotFound,
+            ..
+        }) => Ok(()),
+        other => other,
+    }
+}
