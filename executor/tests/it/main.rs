@@ -1,6 +1,13 @@
 //! Laws of the executor, proven from outside.
 #![expect(clippy::unwrap_used, reason = "what cannot fail in a test fails the test")]
 
+mod dispatch;
+mod exec;
+mod exec_conformance;
+mod exec_doubt;
+mod exec_options;
+mod exec_rig;
+mod fake;
 mod process;
 mod process_gaps;
 mod process_sessions;

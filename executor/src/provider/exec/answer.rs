@@ -124,7 +124,7 @@ pub(super) fn inspected(
 }
 
 /// The answer of `list-owned`.
-pub(super) fn listed(ok: &Value) -> Result<Listing, FieldError> {
+pub(super) fn listed(ok: &Value, program: &Program) -> Result<Listing, FieldError> {
     let ok = Fields::of(ok, "ok")?;
     let complete = ok.flag("complete")?.unwrap_or(false);
     let entries = ok.read("owned", "a list", Value::as_array)?;
@@ -132,7 +132,7 @@ pub(super) fn listed(ok: &Value) -> Result<Listing, FieldError> {
     let mut owned = Vec::with_capacity(entries.len());
     let mut garbled = None;
     for (at, entry) in entries.iter().enumerate() {
-        match owned_lease(entry, &format!("ok.owned[{at}]")) {
+        match owned_lease(entry, &format!("ok.owned[{at}]"), program) {
             Ok(lease) => owned.push(lease),
             Err(error) => garbled = garbled.or(Some(error)),
         }
@@ -148,7 +148,7 @@ pub(super) fn listed(ok: &Value) -> Result<Listing, FieldError> {
     })
 }
 
-fn owned_lease(entry: &Value, path: &str) -> Result<OwnedLease, FieldError> {
+fn owned_lease(entry: &Value, path: &str, program: &Program) -> Result<OwnedLease, FieldError> {
     let entry = Fields::of(entry, path)?;
     let fence = entry.number("fence")?.ok_or_else(|| FieldError::Missing(entry.at("fence")))?;
     let slot = need_text(&entry, "slot")?;
@@ -159,6 +159,7 @@ fn owned_lease(entry: &Value, path: &str) -> Result<OwnedLease, FieldError> {
         fence: Fence::new(fence),
         lease: lease(&entry, Fence::new(fence))?,
         endpoint: endpoint(&entry)?,
+        workload: workload(&entry, program)?,
     })
 }
 

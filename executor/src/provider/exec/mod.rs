@@ -4,6 +4,7 @@ mod answer;
 mod factory;
 mod fence;
 mod fields;
+mod fill;
 mod options;
 mod pipe;
 mod plugin;

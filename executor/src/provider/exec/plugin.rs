@@ -20,6 +20,7 @@ use super::{
     answer::{self, Answer},
     fence::FenceFile,
     fields::FieldError,
+    fill::filled,
     program::{CallError, Program},
     request::{Call, Request, spec_value},
     young::Young,
@@ -172,7 +173,8 @@ impl Provider for ExecProvider {
     fn list_owned(&self, run: Uuid) -> Work<'_, Listing> {
         Box::pin(async move {
             let call = Request::of_run(Call::ListOwned, run);
-            self.observe(call, LISTING_MAX, answer::listed).await.unwrap_or_else(Listing::Unknown)
+            let read = |ok: &Value| answer::listed(ok, &self.program);
+            self.observe(call, LISTING_MAX, read).await.unwrap_or_else(Listing::Unknown)
         })
     }
 
@@ -218,9 +220,11 @@ impl Provider for ExecProvider {
         sink: SessionSink,
     ) -> Work<'a, Result<Handle, EffectFailure>> {
         Box::pin(async move {
+            let spec = filled(&start.request, &start.endpoint)
+                .map_err(|error| failed(Certainty::Definite, FailureClass::Invalid, &error))?;
             sink(SessionObservation { seq: 1, stage: SessionStage::SwactorStarting, line: None });
             let call = Request {
-                spec: Some(spec_value(&start.request.spec)),
+                spec: Some(spec_value(&spec)),
                 lease: Some(&start.lease),
                 endpoint: Some(&start.endpoint),
                 session: Some(start.session),
