@@ -1,6 +1,9 @@
 //! What an exec provider makes of a program that is broken or lies (C1 to C5).
 
-use std::{fs, time::{Duration, Instant}};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use reconciler_core::effect::{Certainty, FailureClass, Listing, Look, WorkloadState};
 use serde_json::json;
@@ -179,4 +182,3 @@ async fn an_error_is_definite_only_if_the_program_says_so() {
     let FailureClass::RateLimited { retry_after } = class else { panic!("{class:?}") };
     assert_eq!(retry_after.get(), 5_000);
 }
-

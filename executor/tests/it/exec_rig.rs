@@ -1,6 +1,10 @@
 //! An exec provider over a small script, and the calls that the laws make.
 
-use std::{fs, sync::Arc, time::{Duration, Instant}};
+use std::{
+    fs,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use executor::{
     provider::exec::ExecFactory,
@@ -82,4 +86,3 @@ pub(crate) fn context(fence: Fence) -> EffectContext {
 pub(crate) fn saying(answer: &str) -> String {
     format!("cat > request.json\ncat <<'END'\n{answer}\nEND\n")
 }
-
