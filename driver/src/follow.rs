@@ -86,7 +86,7 @@ impl Loop {
         } else if news {
             problem = Some(format!("its content is new and waits: levelhead apply {path}"));
         }
-        let differs = config::differs(&shape, &self.state.shape);
+        let differs = config::differs(&shape, &self.state.shape.counts());
         let view = FileView { path: path.to_owned(), problem: problem.clone(), differs };
         if let Some(follow) = &mut self.follow {
             follow.view = Some(Arc::new(view));

@@ -27,7 +27,7 @@ use crate::fake::{
 };
 
 fn failure(report: &EffectReport) -> (Certainty, FailureClass) {
-    let failure = report.result.as_ref().unwrap_err();
+    let failure = report.result.as_ref().expect_err("it failed");
     (failure.certainty, failure.class)
 }
 
@@ -38,7 +38,7 @@ fn failing(certainty: Certainty, class: FailureClass) -> Behaviour {
 /// R67: expiry is ambiguous, a look follows, and the late result is dropped though the work goes on.
 #[tokio::test(start_paused = true)]
 async fn an_expired_deadline_is_ambiguous_and_its_late_result_is_dropped() {
-    let fake = Fake::new(Behaviour::Take(Duration::from_secs(60)), None);
+    let fake = Fake::new(Behaviour::Take(Duration::from_mins(1)), None);
     let mut rig = Rig::over(&fake, 4);
     let begun = Instant::now();
     rig.dispatcher.dispatch(durable(1, &slot(0), create(&slot(0))));

@@ -32,7 +32,7 @@ async fn destroying_what_surely_is_not_there_succeeds() {
     unsure.provider.destroy_lease(&context(FENCE), &lease()).await.unwrap_err();
 }
 
-/// A program that cannot run surely did nothing.
+/// A program that cannot run surely did nothing; a question that it could not be asked stays open.
 #[tokio::test]
 async fn a_program_that_cannot_run_is_a_definite_failure() {
     let missing = Rig::with("", &[("program", json!("./not-there"))]);
@@ -41,6 +41,8 @@ async fn a_program_that_cannot_run_is_a_definite_failure() {
         let (certainty, class, _) = rig.create_failure().await;
         assert_eq!((certainty, class), (Certainty::Definite, FailureClass::Invalid));
         assert!(matches!(rig.provider.list_owned(RUN).await, Listing::Unknown(_)));
+        let unasked = rig.provider.lookup_endpoint(&context(FENCE), &lease()).await.unwrap_err();
+        assert_eq!(unasked.certainty, Certainty::Ambiguous);
     }
 }
 

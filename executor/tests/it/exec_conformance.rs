@@ -1,4 +1,4 @@
-//! The example program passes the battery that every provider must pass, and keeps several sessions apart.
+//! The example program passes the battery that every provider must pass.
 
 use std::{path::Path, process::Command, time::Duration};
 

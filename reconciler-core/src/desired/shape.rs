@@ -107,6 +107,11 @@ impl ClusterShape {
         self.groups.get(&slot.group).filter(|group| slot.index < group.count)
     }
 
+    /// How many nodes each group wants.
+    pub fn counts(&self) -> BTreeMap<GroupId, u32> {
+        self.groups.values().map(|group| (group.group.clone(), group.count)).collect()
+    }
+
     /// The same shape with other counts, as the next generation; groups that are not named keep theirs.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ use reconciler_core::id::{GroupId, PlanHash};
 /// Keeps a fleet of nodes at the shape that you declared.
 #[derive(Debug, Parser)]
 #[command(name = "levelhead", version, about, long_about = None, disable_help_subcommand = true)]
-#[command(after_help = "Begin with `levelhead init`, look with `levelhead plan`, go with `levelhead up`.")]
+#[command(
+    after_help = "Begin with `levelhead init`, look with `levelhead plan`, go with `levelhead up`."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -53,7 +55,13 @@ pub(crate) struct FileArg {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FileFlag {
     /// The desired-state file.
-    #[arg(short, long, value_name = "FILE", default_value = "cluster.toml", env = "LEVELHEAD_FILE")]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "cluster.toml",
+        env = "LEVELHEAD_FILE"
+    )]
     pub(crate) file: PathBuf,
 }
 
@@ -264,7 +272,8 @@ pub(crate) enum LogFormat {
 
 /// Reads a length of time such as `500ms` or `1m 30s`.
 fn duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|error: jiff::Error| error.to_string())?;
     span.try_into().map_err(|_negative| "it must not be negative".to_owned())
 }
 

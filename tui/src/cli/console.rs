@@ -2,7 +2,12 @@
 
 use std::{io::IsTerminal as _, time::Duration};
 
-use driver::{Begin, Face, Link, Source, StopReason, api::CallError, start, system_clock, view::{Refusal, RefusalKind}};
+use driver::{
+    Begin, Face, Link, Source, StopReason,
+    api::CallError,
+    start, system_clock,
+    view::{Refusal, RefusalKind},
+};
 use tokio::sync::{mpsc, watch};
 
 use super::{
@@ -34,7 +39,13 @@ pub(crate) async fn run(
     }
     let _guard = logging::start(&context.paths, None)?;
     let options = |embedded| Options {
-        ascii: ascii || ascii_from_locale(["LC_ALL", "LC_CTYPE", "LANG"].map(|n| std::env::var(n).ok()).each_ref().map(Option::as_deref)),
+        ascii: ascii
+            || ascii_from_locale(
+                ["LC_ALL", "LC_CTYPE", "LANG"]
+                    .map(|n| std::env::var(n).ok())
+                    .each_ref()
+                    .map(Option::as_deref),
+            ),
         color: color(context),
         read_only,
         embedded,

@@ -126,5 +126,8 @@ fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
 /// Who changes things, for the journal.
 pub(crate) fn who() -> String {
     let name = std::env::var("USER").or_else(|_unset| std::env::var("LOGNAME"));
-    name.map_or_else(|_unset| format!("uid {}", rustix::process::getuid().as_raw()), |n| format!("op:{n}"))
+    name.map_or_else(
+        |_unset| format!("uid {}", rustix::process::getuid().as_raw()),
+        |n| format!("op:{n}"),
+    )
 }

@@ -124,7 +124,9 @@ async fn follow(
             return Err(Failure::new(Exit::NotConverged, text).hint("levelhead status"));
         }
         match view.state {
-            RunState::Converged | RunState::Held => return summary(context, session, &view, progress),
+            RunState::Converged | RunState::Held => {
+                return summary(context, session, &view, progress);
+            }
             RunState::Converging | RunState::Unattended => seen = Some(view.pass),
         }
         tokio::time::sleep(LOOK_PERIOD).await;

@@ -5,7 +5,7 @@ use executor::{
     conformance::{self, BatteryOptions, Outcome as CheckOutcome, Report},
     seam::ProviderPlace,
 };
-use reconciler_core::id::ProviderName;
+use reconciler_core::id::{GroupId, ProviderName, Uuid};
 
 use super::{
     context::Context,
@@ -28,7 +28,11 @@ fn surroundings(context: &Context) -> Outcome {
     out::line(format!("state     {}", context.paths.dir().display()));
     out::line(format!(
         "journal   {}",
-        if offline.is_blank() { "none yet".to_owned() } else { format!("{} records", offline.records().len()) }
+        if offline.is_blank() {
+            "none yet".to_owned()
+        } else {
+            format!("{} records", offline.records().len())
+        }
     ));
     out::line(format!("driver    {}", if driven { "runs" } else { "none runs" }));
     for (name, decl) in &context.loaded.providers {
@@ -48,16 +52,24 @@ async fn battery(context: &Context, name: &str) -> Outcome {
         return Err(failure.hint(format!("the providers are: {}", known.join(", "))));
     };
     let factory = context.catalogue.get(&decl.kind).ok_or_else(|| {
-        Failure::new(Exit::Unavailable, format!("this build has no provider of kind `{}`", decl.kind))
+        Failure::new(
+            Exit::Unavailable,
+            format!("this build has no provider of kind `{}`", decl.kind),
+        )
     })?;
     // A place of its own: the battery must not meet the run's fence or leases.
     let scratch = context.paths.dir().join("doctor").join(name.as_str());
     let base = context.options(driver::Begin::Waiting, std::time::Duration::ZERO).base_dir;
     let place = ProviderPlace { state_dir: scratch, base_dir: base };
-    let provider = factory.build(&decl.options, &place).map_err(|error| {
-        Failure::new(Exit::Unavailable, super::exit::chain(&error))
+    let provider = factory
+        .build(&decl.options, &place)
+        .map_err(|error| Failure::new(Exit::Unavailable, super::exit::chain(&error)))?;
+    let run = Uuid::from_bytes(*uuid::Uuid::new_v4().as_bytes());
+    let group: GroupId = "battery".parse().map_err(|error: reconciler_core::id::IdError| {
+        Failure::new(Exit::Internal, error.to_string())
     })?;
-    let report = conformance::run(provider, BatteryOptions::default()).await;
+    let options = BatteryOptions::new(name, group, run);
+    let report = conformance::run(provider, options).await;
     show(context, &report)
 }
 
@@ -76,7 +88,7 @@ fn show(context: &Context, report: &Report) -> Outcome {
             let line = serde_json::json!({"check": check.name, "cites": check.cites, "outcome": word, "why": why.trim_start_matches(": ")});
             out::json(&line)?;
         } else {
-            out::line(format!("{word:<8} {} ({}){why}", check.name, check.cites));
+            out::line(format!("{word:<8} {} ({}){why}", check.name, check.cites.join(", ")));
         }
     }
     if failed > 0 {

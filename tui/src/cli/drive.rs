@@ -29,7 +29,10 @@ pub(crate) async fn run(context: &Context, pace: Duration) -> Outcome {
         }
     };
     if ended.unfinished > 0 {
-        tracing::warn!(n = ended.unfinished, "effects were still under way; the next start looks for them");
+        tracing::warn!(
+            n = ended.unfinished,
+            "effects were still under way; the next start looks for them"
+        );
     }
     Ok(exit_of(ended.reason))
 }

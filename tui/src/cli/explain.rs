@@ -11,7 +11,8 @@ use super::{
 /// Explains a slot, or every slot of a group.
 pub(crate) async fn run(context: &Context, subject: &str) -> Outcome {
     let view = status::view(context).await?;
-    let of = |node: &&NodeView| node.slot.to_string() == subject || node.slot.group.as_str() == subject;
+    let of =
+        |node: &&NodeView| node.slot.to_string() == subject || node.slot.group.as_str() == subject;
     let nodes: Vec<&NodeView> = view.nodes.iter().filter(of).collect();
     if nodes.is_empty() {
         let failure = Failure::new(Exit::Invalid, format!("there is no slot or group `{subject}`"));

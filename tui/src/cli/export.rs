@@ -14,8 +14,8 @@ use super::{
 /// Prints the file with the live counts, or writes it.
 pub(crate) async fn run(context: &Context, write: bool) -> Outcome {
     let view = status::view(context).await?;
-    let source = config::read(&context.file)
-        .map_err(|error| Failure::new(Exit::Invalid, chain(&error)))?;
+    let source =
+        config::read(&context.file).map_err(|error| Failure::new(Exit::Invalid, chain(&error)))?;
     let declared = |group: &GroupId| context.loaded.shape.group(group).is_some();
     let groups = view.groups.iter().filter(|group| declared(&group.group));
     let counts: BTreeMap<GroupId, u32> = groups.map(|g| (g.group.clone(), g.want)).collect();

@@ -24,9 +24,12 @@ pub(crate) fn run(file: &Path, run: &str, uuid_only: bool) -> Outcome {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o644).open(file);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
-        let failure = Failure::new(Exit::Invalid, format!("cannot write {}: {error}", file.display()));
+        let failure =
+            Failure::new(Exit::Invalid, format!("cannot write {}: {error}", file.display()));
         match error.kind() {
-            std::io::ErrorKind::AlreadyExists => failure.hint("give another name, or edit the file that is there"),
+            std::io::ErrorKind::AlreadyExists => {
+                failure.hint("give another name, or edit the file that is there")
+            }
             _ => failure,
         }
     })?;

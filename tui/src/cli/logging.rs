@@ -8,7 +8,9 @@ use tracing_appender::{
     non_blocking::WorkerGuard,
     rolling::{Builder, Rotation},
 };
-use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use tracing_subscriber::{
+    EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use super::{
     args::LogFormat,
@@ -28,7 +30,8 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
     let dir = paths.logs();
     let fail = |error: &dyn std::error::Error| {
         let text = format!("cannot log into {}: {error}", dir.display());
-        Failure::new(Exit::Journal, text).hint("make the state directory writable, or give --state-dir DIR")
+        Failure::new(Exit::Journal, text)
+            .hint("make the state directory writable, or give --state-dir DIR")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| fail(&error))?;
     // The state directory itself may have been made just now, with its parents.

@@ -30,7 +30,8 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
     loop {
         let paths = paths(context, &slot);
         if paths.is_empty() && !follow {
-            let failure = Failure::new(Exit::Invalid, format!("{slot} has no output on this machine"));
+            let failure =
+                Failure::new(Exit::Invalid, format!("{slot} has no output on this machine"));
             return Err(failure.hint(format!("levelhead status {}", context.file.display())));
         }
         for path in paths {
@@ -92,6 +93,7 @@ fn last_lines(file: &mut File, length: u64, lines: usize) -> io::Result<u64> {
     let mut bytes = Vec::new();
     file.take(length - start).read_to_end(&mut bytes)?;
     let ends = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
-    let cut = ends.map(|(at, _)| at + 1).filter(|at| *at < bytes.len()).nth(lines.saturating_sub(1));
+    let cut =
+        ends.map(|(at, _)| at + 1).filter(|at| *at < bytes.len()).nth(lines.saturating_sub(1));
     Ok(start + u64::try_from(cut.unwrap_or(0)).unwrap_or(0))
 }

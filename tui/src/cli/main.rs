@@ -24,7 +24,9 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
     };
     let Some(verb) = cli.verb else {
         out::line("levelhead keeps a fleet of nodes at the shape that you declared.");
-        out::line("next: `levelhead init` writes a starter file, `levelhead --help` lists everything");
+        out::line(
+            "next: `levelhead init` writes a starter file, `levelhead --help` lists everything",
+        );
         return out::code(Exit::Done);
     };
     let outcome = run(verb, &cli.global, catalogue);
@@ -106,8 +108,9 @@ async fn run_async(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcom
         Verb::Doctor { file, provider } => {
             doctor::run(&context(&file.file)?, provider.as_deref()).await
         }
-        Verb::Init { .. } | Verb::Validate { .. } | Verb::Completions { .. } | Verb::Node { .. } => {
-            Err(Failure::new(Exit::Internal, "the verb was handled before"))
-        }
+        Verb::Init { .. }
+        | Verb::Validate { .. }
+        | Verb::Completions { .. }
+        | Verb::Node { .. } => Err(Failure::new(Exit::Internal, "the verb was handled before")),
     }
 }

@@ -36,7 +36,11 @@ fn answer(mut stream: TcpStream, name: &str) -> io::Result<()> {
     let mut head = [0; 1_024];
     let read = stream.read(&mut head)?;
     let get = head.get(..read).is_some_and(|head| head.starts_with(b"GET "));
-    let (status, body) = if get { ("200 OK", format!("{name}\n")) } else { ("405 Method Not Allowed", String::new()) };
+    let (status, body) = if get {
+        ("200 OK", format!("{name}\n"))
+    } else {
+        ("405 Method Not Allowed", String::new())
+    };
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",

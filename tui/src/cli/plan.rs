@@ -1,6 +1,9 @@
 //! `levelhead plan`: what would be done, and the hash that confirms it.
 
-use driver::{Begin, Offline, view::{Edit, PlanView}};
+use driver::{
+    Begin, Offline,
+    view::{Edit, PlanView},
+};
 
 use super::{
     context::Context,

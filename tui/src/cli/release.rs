@@ -11,11 +11,7 @@ use super::{
 };
 
 /// Looks anew at `subject`, and ends its holds if `confirm` is their hash.
-pub(crate) async fn run(
-    context: &Context,
-    subject: &str,
-    confirm: Option<PlanHash>,
-) -> Outcome {
+pub(crate) async fn run(context: &Context, subject: &str, confirm: Option<PlanHash>) -> Outcome {
     let _guard = logging::start(&context.paths, None)?;
     let mut session = Session::open(context, Begin::Waiting, std::time::Duration::ZERO)?;
     let released = tokio::select! {

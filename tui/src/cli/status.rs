@@ -50,7 +50,7 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
 /// Where the file and the live shape differ.
 fn differs(context: &Context, view: &RunView) -> Vec<(reconciler_core::id::GroupId, u32, u32)> {
     let live = view.groups.iter().map(|group| (group.group.clone(), group.want)).collect();
-    config::count_differs(&context.loaded.shape, &live)
+    config::differs(&context.loaded.shape, &live)
 }
 
 fn show(context: &Context, view: &RunView, problems: bool) {
@@ -58,8 +58,14 @@ fn show(context: &Context, view: &RunView, problems: bool) {
         || "nobody drives it; this is what the journal says".to_owned(),
         |driver| format!("driver pid {} since {}", driver.pid, out::time(driver.since)),
     );
-    out::line(format!("{}  generation {}  pass {}  {driver}", view.run, view.generation, view.pass));
-    out::line(format!("{:<20} {:>6} {:>6} {:>6} {:>8}  provider", "GROUP", "WANT", "READY", "HELD", "DELETING"));
+    out::line(format!(
+        "{}  generation {}  pass {}  {driver}",
+        view.run, view.generation, view.pass
+    ));
+    out::line(format!(
+        "{:<20} {:>6} {:>6} {:>6} {:>8}  provider",
+        "GROUP", "WANT", "READY", "HELD", "DELETING"
+    ));
     for group in &view.groups {
         out::line(format!(
             "{:<20} {:>6} {:>6} {:>6} {:>8}  {}",

@@ -82,7 +82,7 @@ impl ExecProvider {
                 failed(Certainty::Ambiguous, FailureClass::Unavailable, &why)
             }),
             Ok(Answer::Error(failure)) => Err(failure),
-            Err(error) => Err(error.into_failure()),
+            Err(error) => Err(error.into_failure(request.call)),
         }
     }
 
@@ -117,8 +117,12 @@ impl ExecProvider {
 }
 
 impl CallError {
-    fn into_failure(self) -> EffectFailure {
+    /// A question that could not be asked is doubt: a node must not fail for it.
+    fn into_failure(self, call: Call) -> EffectFailure {
         let (certainty, class) = match &self {
+            Self::NotRun { .. } if call == Call::LookupEndpoint => {
+                (Certainty::Ambiguous, FailureClass::Unavailable)
+            }
             Self::NotRun { class, .. } => (Certainty::Definite, *class),
             Self::Broken { class, .. } => (Certainty::Ambiguous, *class),
         };
