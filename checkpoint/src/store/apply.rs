@@ -203,7 +203,8 @@ impl Apply<'_> {
             return Err(Fault::Refused(StoreError::OperationNotOpen(operation)));
         }
         let slot = intent.slot.to_string();
-        let sql = "UPDATE step SET rank = NULL \
+        // The planner has no statistics here and would walk all current steps of the operation.
+        let sql = "UPDATE step INDEXED BY step_of_operation SET rank = NULL \
                    WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
         self.run(sql, params![num(operation.get()), slot])?;
         let checkpoint = StepCheckpoint::new(intent.slot.clone(), StepMark::EffectPending);
@@ -234,8 +235,8 @@ impl Apply<'_> {
     /// Brings an open operation's checkpoint to what its steps say.
     fn derive(&mut self, operation: OperationId, at: Timestamp) -> Applied {
         let sql = "UPDATE operation SET updated_at = ?2, checkpoint = (SELECT checkpoint FROM step \
-                   WHERE operation = ?1 AND rank IS NOT NULL ORDER BY rank DESC, id DESC LIMIT 1) \
-                   WHERE id = ?1 AND status = 'active'";
+                   INDEXED BY step_by_rank WHERE operation = ?1 AND rank IS NOT NULL \
+                   ORDER BY rank DESC, id DESC LIMIT 1) WHERE id = ?1 AND status = 'active'";
         self.run(sql, params![num(operation.get()), time(at)]).map(drop)
     }
 

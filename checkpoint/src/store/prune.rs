@@ -17,17 +17,20 @@ pub(super) const PRUNE_EVERY: u64 = 256;
 
 /// Deletes what is beyond the bounds, inside the caller's transaction.
 pub(super) fn prune(conn: &Connection) -> rusqlite::Result<()> {
+    // Steps go by their operation, so that only what is deleted is touched, not the whole table.
+    let doomed = format!(
+        "status <> 'active' AND id < (SELECT max(id) FROM operation) AND id NOT IN
+         (SELECT id FROM operation WHERE status <> 'active' ORDER BY id DESC LIMIT {CLOSED_KEPT})"
+    );
     conn.execute_batch(&format!(
         "DELETE FROM event WHERE seq <= (SELECT max(seq) FROM event) - {EVENTS_KEPT};
          DELETE FROM pass WHERE number <= (SELECT max(number) FROM pass) - {PASSES_KEPT};
          DELETE FROM shape WHERE generation NOT IN
              (SELECT generation FROM shape ORDER BY generation DESC LIMIT {SHAPES_KEPT});
-         DELETE FROM operation WHERE status <> 'active' AND id < (SELECT max(id) FROM operation)
-             AND id NOT IN (SELECT id FROM operation WHERE status <> 'active'
-                            ORDER BY id DESC LIMIT {CLOSED_KEPT});
-         DELETE FROM step WHERE id < (SELECT max(id) FROM step) AND
-             operation NOT IN (SELECT id FROM operation);
-         DELETE FROM step WHERE id <= (SELECT max(id) FROM step) - {STEPS_KEPT} AND
-             operation NOT IN (SELECT id FROM operation WHERE status = 'active');"
+         DELETE FROM step WHERE id < (SELECT max(id) FROM step)
+             AND operation IN (SELECT id FROM operation WHERE {doomed});
+         DELETE FROM operation WHERE {doomed};
+         DELETE FROM step WHERE id <= (SELECT max(id) FROM step) - {STEPS_KEPT}
+             AND operation NOT IN (SELECT id FROM operation WHERE status = 'active');"
     ))
 }
