@@ -40,8 +40,6 @@ pub const BOOTSTRAP_TIMEOUT: Millis = Millis::from_secs(300);
 pub const STOP_GRACE_DEFAULT: Millis = Millis::from_secs(10);
 /// Longest pause that a provider may ask for; one that asks for more is asked again then.
 pub const PAUSE_MAX: Millis = Millis::from_secs(3_600);
-/// How far the clock may go back before stored times are pulled in: facts may be stamped a little out of order.
-pub const CLOCK_SLACK: Millis = Millis::from_secs(1);
 /// How far apart two complete listings must be before both together prove an absence (D6).
 pub const ABSENCE_GRACE: Millis = Millis::from_secs(60);
 /// Share of a group, in percent, that may vanish unproven at once (D6); at least one node always may.

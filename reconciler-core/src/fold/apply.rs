@@ -59,7 +59,7 @@ impl Folding<'_> {
 impl ClusterState {
     /// Folds one fact at `now`.
     pub fn fold(&mut self, fact: Fact, now: Timestamp) -> Verdict {
-        self.notice_time(now);
+        self.latest = self.latest.max(now);
         match fact {
             Fact::Decided { slot, transition } => self.fold_decided(&slot, transition, now),
             Fact::Dispatched { slot, attempt, pending } => self.with(&slot, attempt, now, |f| {

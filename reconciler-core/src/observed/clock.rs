@@ -5,19 +5,17 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use super::{cluster::ClusterState, record::NodeRecord, stage::NodeStage};
+use super::{cluster::ClusterState, due::next_due, record::NodeRecord, stage::NodeStage};
 use crate::{
     limits,
     time::{Millis, Timestamp},
 };
 
 impl ClusterState {
-    /// Takes note of the time. Costs nothing unless the clock went back by more than a slack.
-    pub(crate) fn notice_time(&mut self, now: Timestamp) {
-        if now >= self.latest {
-            self.latest = now;
-        } else if self.latest.since(now) > limits::CLOCK_SLACK {
-            let before = core::mem::replace(&mut self.latest, now);
+    /// Takes note of the time of a pass. Costs nothing unless the clock went back.
+    pub(super) fn notice_time(&mut self, now: Timestamp) {
+        let before = core::mem::replace(&mut self.latest, now);
+        if now < before {
             self.clock_went_back(before, now);
         }
     }
@@ -26,20 +24,16 @@ impl ClusterState {
         for provider in self.providers.values_mut() {
             provider.paused_until = provider.paused_until.map(|at| now.after(at.since(before)));
         }
-        let ahead = |record: &&Arc<NodeRecord>| {
-            let mut pulled = NodeRecord::clone(record);
+        let records: Vec<_> = self.groups().flat_map(|(_, g)| g.records().cloned()).collect();
+        for record in records {
+            let mut pulled = NodeRecord::clone(&record);
             pull_in(&mut pulled, now);
-            pulled != ***record
-        };
-        let slots: Vec<_> = self
-            .groups()
-            .flat_map(|(_, group)| group.records().filter(ahead).map(|r| r.slot.clone()))
-            .collect();
-        for slot in slots {
-            let _pulled = self.change(&slot, now, |record| {
-                pull_in(record, now);
-                true
-            });
+            if pulled != *record {
+                self.put(Arc::new(pulled), now);
+            } else if next_due(&record, now) != record.due {
+                // What fell due by the old clock lies ahead again.
+                self.reindex(&record.slot, now, record.due);
+            }
         }
         let reaped: Vec<_> = self
             .groups()

@@ -63,7 +63,7 @@ pub struct ClusterState {
     dirty: BTreeSet<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
     /// The latest time that was seen; shows that the clock went back.
-    pub(super) latest: Timestamp,
+    pub(crate) latest: Timestamp,
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
 }
@@ -234,15 +234,12 @@ impl ClusterState {
 
     /// The slots that are due, taken off the index and marked as changed so that the next pass decides them.
     pub fn mark_due(&mut self, now: Timestamp) {
-        self.notice_time(now);
-        while let Some((at, slot)) = self.due.pop_first() {
-            if at > now {
-                self.due.insert((at, slot));
-                return;
-            }
+        while self.due.first().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, slot)) = self.due.pop_first() else { break };
             self.reindex(&slot, now, None);
             self.dirty.insert(slot);
         }
+        self.notice_time(now);
     }
 
     /// True if some record changed since the change marks were last taken.
@@ -340,7 +337,8 @@ impl ClusterState {
         self.dirty.extend((0..count).map(|index| LogicalNodeId::new(group.clone(), index)));
     }
 
-    fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
+    /// Brings the due index up to date with a record that it has at `old`.
+    pub(super) fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
         let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return };
         let Some(record) = group.fleet.get_mut(slot.index) else { return };
         let next = next_due(record, now);

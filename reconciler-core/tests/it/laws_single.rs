@@ -1,0 +1,131 @@
+//! The laws of one decision and of one state, asked in every pass of every trace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reconciler_core::{
+    desired::ClusterShape,
+    effect::CommandKind,
+    hold::Hold,
+    id::{GroupId, LogicalNodeId},
+    observed::{ClusterState, GroupState, NodeRecord, StageName, next_due},
+    reconcile::{ReconcilePlan, reconcile, reconcile_some},
+    time::Timestamp,
+};
+
+/// Every record of a state.
+pub(crate) fn records(state: &ClusterState) -> Vec<Arc<NodeRecord>> {
+    state.groups().flat_map(|(_, group)| group.records().cloned()).collect()
+}
+
+/// Decides in full and for `slots` alone, and checks every law of one decision.
+pub(crate) fn decide(
+    state: &ClusterState,
+    shape: &ClusterShape,
+    now: Timestamp,
+    slots: &BTreeSet<LogicalNodeId>,
+) -> ReconcilePlan {
+    let before = records(state);
+    let full = reconcile(state, shape, now);
+    assert_eq!(reconcile(state, shape, now), full, "the same question has the same answer (R2)");
+    let mut all: BTreeSet<LogicalNodeId> = before.iter().map(|r| r.slot.clone()).collect();
+    all.extend(shape.expand().into_iter().map(|spec| spec.slot));
+    assert_eq!(reconcile_some(state, shape, now, &all), full, "all of some is everything");
+    let some = reconcile_some(state, shape, now, slots);
+    assert_eq!(acts(&some), acts(&full), "who was not asked had nothing to say (R5)");
+    assert_eq!(records(state), before, "a decision changes nothing (R3)");
+    one_step_each(&full);
+    room(state, shape, &full);
+    some
+}
+
+/// The part of a plan that makes something happen.
+fn acts(plan: &ReconcilePlan) -> ReconcilePlan {
+    let (requeue_at, reasons, waiting) = (None, Vec::new(), Vec::new());
+    ReconcilePlan { requeue_at, reasons, waiting, ..plan.clone() }
+}
+
+/// A slot gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
+fn one_step_each(plan: &ReconcilePlan) {
+    let starts: Vec<_> = plan.to_start.iter().map(|spec| &spec.slot).collect();
+    let goes: Vec<_> = plan.to_destroy.iter().collect();
+    let commands: Vec<_> = plan.per_node.iter().map(|(slot, _)| slot).collect();
+    let moves: Vec<_> = plan.transitions.iter().map(|(slot, _)| slot).collect();
+    let lists = [starts, goes, commands, moves];
+    assert!(lists.iter().all(|list| list.is_sorted()), "a plan is in the order of its slots");
+    let mut seen = BTreeSet::new();
+    assert!(lists.iter().flatten().all(|slot| seen.insert(*slot)), "one step per slot and pass");
+}
+
+/// A lease is asked for only by a record without one, and only while there is room (R35, D10).
+fn room(state: &ClusterState, shape: &ClusterShape, plan: &ReconcilePlan) {
+    let mut creates: BTreeMap<&GroupId, u32> = BTreeMap::new();
+    for (slot, command) in &plan.per_node {
+        if command.kind() == CommandKind::CreateLease {
+            let record = state.record(slot).expect("a command is for a record");
+            assert!(record.stage.lease().is_none() && record.hold.is_none());
+            *creates.entry(&slot.group).or_default() += 1;
+        }
+    }
+    for (name, creates) in creates {
+        let group = state.group(name).expect("a group with commands");
+        let orphans = u32::try_from(group.orphans().count()).expect("few orphans");
+        let count = shape.group(name).map_or(0, |spec| spec.count);
+        assert!(group.owning() + orphans + creates <= count, "never more than the count (D10)");
+    }
+}
+
+/// The counts and the due index agree with the records.
+pub(crate) fn consistent(state: &ClusterState, now: Timestamp) {
+    for (_, group) in state.groups() {
+        counts_agree(group);
+    }
+    let due = records(state).iter().filter_map(|record| next_due(record, now)).min();
+    let soonest = state.next_due();
+    assert!(due.is_none_or(|due| soonest.is_some_and(|at| at <= due)), "{soonest:?} for {due:?}");
+}
+
+fn counts_agree(group: &GroupState) {
+    let count = |holds: &dyn Fn(&NodeRecord) -> bool| {
+        u32::try_from(group.records().filter(|r| holds(r)).count()).expect("a small group")
+    };
+    assert_eq!(group.len(), group.records().count());
+    assert_eq!(group.ready(), count(&|r| r.is_ready()));
+    assert_eq!(group.held(), count(&|r| r.hold.is_some()));
+    assert_eq!(group.deleting(), count(&|r| r.deletion.is_some()));
+    assert_eq!(group.busy(), count(&|r| r.pending.is_some() || r.ambiguity.is_some()));
+    assert_eq!(group.failing(), count(&|r| r.backoff.failures > 0));
+    assert_eq!(group.owning(), count(&|r| r.may_own()));
+    for stage in StageName::ALL {
+        assert_eq!(group.in_stage(stage), count(&|r| r.stage.name() == stage));
+    }
+}
+
+/// The state as another driver reads it from the journal: equal records, holds and decisions.
+pub(crate) fn journaled(state: &ClusterState, now: Timestamp) -> ClusterState {
+    let written = serde_json::to_string(&records(state)).expect("records are written");
+    let read: Vec<NodeRecord> = serde_json::from_str(&written).expect("records are read");
+    let holds: Vec<(GroupId, Hold)> = state
+        .groups()
+        .filter_map(|(name, group)| Some((name.clone(), group.hold()?.clone())))
+        .collect();
+    let restored = ClusterState::restore(read, holds, now);
+    for (one, other) in records(state).iter().zip(records(&restored)) {
+        let due = |record: &NodeRecord| next_due(record, now);
+        assert_eq!(due(one), due(&other), "a restart moves no due time (C6)");
+        let one = serde_json::to_value(one.as_ref()).expect("a record is written");
+        assert_eq!(serde_json::to_value(other.as_ref()).expect("a record is written"), one);
+    }
+    assert_eq!(state.len(), restored.len());
+    restored
+}
+
+/// Two states of one run decide the same.
+pub(crate) fn decide_the_same(
+    one: &ClusterState,
+    other: &ClusterState,
+    shape: &ClusterShape,
+    now: Timestamp,
+) {
+    assert_eq!(reconcile(one, shape, now), reconcile(other, shape, now));
+}

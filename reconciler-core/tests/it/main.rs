@@ -1,0 +1,20 @@
+//! The laws and tables of the pure part, proved from outside by its public surface alone.
+
+mod canonical;
+mod clock;
+mod fleet;
+mod fold_effects;
+mod fold_failures;
+mod fold_workload;
+mod ids;
+mod ladder_rows;
+mod ladder_table;
+mod laws;
+mod laws_single;
+mod listings;
+mod plan_hash;
+mod plan_steps;
+mod redaction;
+mod shapes;
+mod trace;
+mod world;

@@ -1,0 +1,351 @@
+//! A fake world of one provider, and a driver without a disk that works on it pass by pass.
+//!
+//! Every pass checks the laws of a single decision (`laws_single`); what a trace may do to the world stands in
+//! `trace`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reconciler_core::{
+    desired::ClusterShape,
+    effect::{
+        CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Listing, Look,
+        NodeManagerCommand, OwnedLease, WorkloadState,
+    },
+    fold::{Fact, Verdict},
+    id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
+    observed::{ClusterState, Endpoint, Handle, LeaseFacts},
+    reconcile::ReconcilePlan,
+    time::{Millis, Timestamp},
+};
+
+use crate::fleet::{FENCE, ambiguous, definite, lease, pending, provider, state};
+use crate::laws_single;
+
+/// How long a new thing may stay invisible here.
+const VISIBILITY: Millis = Millis::from_secs(5);
+/// How far two listings must be apart here.
+pub(crate) const GRACE: Millis = Millis::from_secs(60);
+
+/// What the provider really holds for one attempt.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) slot: LogicalNodeId,
+    pub(crate) lease: LeaseFacts,
+    pub(crate) workload: WorkloadState,
+}
+
+/// An effect on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    pub(crate) slot: LogicalNodeId,
+    pub(crate) attempt: AttemptId,
+    pub(crate) step: StepId,
+    pub(crate) command: NodeManagerCommand,
+    pub(crate) deadline: Timestamp,
+}
+
+/// What becomes of an effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fate {
+    Succeed,
+    Refuse(FailureClass),
+    /// It breaks off; whether it happened is not said.
+    BreakOff {
+        happened: bool,
+    },
+}
+
+/// The world and its driver.
+pub(crate) struct World {
+    pub(crate) shape: ClusterShape,
+    pub(crate) state: ClusterState,
+    pub(crate) now: Timestamp,
+    /// The latest time that any clock of this world ever showed.
+    pub(crate) seen: Timestamp,
+    pub(crate) things: BTreeMap<Uuid, Thing>,
+    pub(crate) flights: Vec<Flight>,
+    /// Reports that come after their step was given up.
+    pub(crate) late: Vec<EffectReport>,
+    /// Every command that went out.
+    pub(crate) log: Vec<(LogicalNodeId, AttemptOrdinal, CommandKind)>,
+    /// True once a listing lied: what follows from that is not the decider's fault.
+    pub(crate) lied: bool,
+    waiting: BTreeSet<LogicalNodeId>,
+    next_step: u64,
+}
+
+impl World {
+    pub(crate) fn new(shape: ClusterShape, now: Timestamp) -> Self {
+        let mut world = Self {
+            state: state([]),
+            shape: shape.clone(),
+            now,
+            seen: now,
+            things: BTreeMap::new(),
+            flights: Vec::new(),
+            late: Vec::new(),
+            log: Vec::new(),
+            lied: false,
+            waiting: BTreeSet::new(),
+            next_step: 0,
+        };
+        world.reshape(shape);
+        world
+    }
+
+    /// Another shape is wanted from now on.
+    pub(crate) fn reshape(&mut self, shape: ClusterShape) {
+        let before = core::mem::replace(&mut self.shape, shape);
+        for group in before.groups().chain(self.shape.groups()) {
+            self.state.mark_group(&group.group, group.count);
+        }
+    }
+
+    /// One pass: decide, check, apply, dispatch, look.
+    pub(crate) fn pass(&mut self) -> ReconcilePlan {
+        self.admitting(usize::MAX)
+    }
+
+    /// One pass with room for so many commands.
+    pub(crate) fn admitting(&mut self, free: usize) -> ReconcilePlan {
+        self.give_up_expired();
+        self.state.mark_due(self.now);
+        let mut slots = self.state.take_dirty();
+        slots.append(&mut self.waiting);
+        let mut plan = laws_single::decide(&self.state, &self.shape, self.now, &slots);
+        plan.admit(free);
+        let whole = plan.clone();
+        self.waiting = plan.waiting.drain(..).collect();
+        for (slot, transition) in plan.take_transitions() {
+            let verdict = self.state.fold(Fact::Decided { slot, transition }, self.now);
+            assert_eq!(verdict, Verdict::Applied, "what was decided is always legal");
+        }
+        for (slot, command) in plan.per_node {
+            self.dispatch(slot, command);
+        }
+        for slot in plan.looks {
+            self.look(&slot);
+        }
+        laws_single::consistent(&self.state, self.now);
+        whole
+    }
+
+    fn dispatch(&mut self, slot: LogicalNodeId, command: NodeManagerCommand) {
+        let record = self.state.record(&slot).expect("a command is for a record").clone();
+        let kind = command.kind();
+        self.next_step += 1;
+        let deadline = self.now.after(command.timeout(&record.policy));
+        let pending = pending(kind, self.next_step, deadline);
+        let (attempt, step) = (record.attempt, pending.step);
+        let fact = Fact::Dispatched { slot: slot.clone(), attempt, pending };
+        assert_eq!(self.state.fold(fact, self.now), Verdict::Applied);
+        self.log.push((slot.clone(), attempt.ordinal, kind));
+        self.flights.push(Flight { slot, attempt, step, command, deadline });
+    }
+
+    /// What is over its deadline is given up: every second such effect took place all the same.
+    fn give_up_expired(&mut self) {
+        let (over, flying): (Vec<_>, Vec<_>) =
+            self.flights.drain(..).partition(|f| f.deadline <= self.now);
+        self.flights = flying;
+        for flight in over {
+            let result = match flight.step.get() % 2 {
+                0 => self.perform(&flight),
+                _ => Err(definite(FailureClass::Unavailable)),
+            };
+            self.late.push(report_of(&flight, result));
+        }
+    }
+
+    /// Brings the flight at `at` to its end.
+    pub(crate) fn deliver(&mut self, at: usize, fate: Fate) {
+        if self.flights.is_empty() {
+            return;
+        }
+        let flight = self.flights.remove(at % self.flights.len());
+        let result = match fate {
+            Fate::Succeed => self.perform(&flight),
+            Fate::Refuse(class) => Err(definite(class)),
+            Fate::BreakOff { happened } => {
+                if happened {
+                    let _unsaid = self.perform(&flight);
+                }
+                Err(ambiguous(FailureClass::Unavailable))
+            }
+        };
+        let mut report = report_of(&flight, result);
+        report.look = Some(self.sight(flight.attempt.uuid));
+        let _stale_at_times = self.state.fold(Fact::Reported(report), self.now);
+    }
+
+    /// Does in the world what a command asks for.
+    fn perform(&mut self, flight: &Flight) -> Result<EffectOutcome, EffectFailure> {
+        let attempt = flight.attempt.uuid;
+        if let NodeManagerCommand::CreateLease(_) = flight.command {
+            return Ok(self.create(flight));
+        }
+        let gone = Err(definite(FailureClass::NotFound));
+        if let NodeManagerCommand::DestroyLease(_) = flight.command {
+            return self.things.remove(&attempt).map_or(gone, |_| Ok(EffectOutcome::Released));
+        }
+        let Some(thing) = self.things.get_mut(&attempt) else { return gone };
+        Ok(match flight.command.kind() {
+            CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(Endpoint::default())),
+            CommandKind::StartBootstrap => {
+                thing.workload = WorkloadState::Running { workload: Handle::default() };
+                EffectOutcome::Started { workload: Handle::default() }
+            }
+            CommandKind::CancelBootstrap => {
+                thing.workload = WorkloadState::Absent;
+                EffectOutcome::Cancelled
+            }
+            CommandKind::CreateLease
+            | CommandKind::DestroyLease
+            | CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
+        })
+    }
+
+    /// Creates by key: a second request for one attempt gives the same lease.
+    fn create(&mut self, flight: &Flight) -> EffectOutcome {
+        let attempt = flight.attempt.uuid;
+        let others =
+            self.things.iter().filter(|(uuid, t)| t.slot == flight.slot && **uuid != attempt);
+        assert!(self.lied || others.count() == 0, "a slot never has two leases (R30)");
+        let thing = self.things.entry(attempt).or_insert_with(|| Thing {
+            slot: flight.slot.clone(),
+            lease: lease(&format!("l-{attempt}")),
+            workload: WorkloadState::Absent,
+        });
+        // Every second lease comes with its endpoint.
+        let endpoint = (flight.step.get() % 2 == 0).then(Endpoint::default);
+        EffectOutcome::Leased { lease: thing.lease.clone(), endpoint }
+    }
+
+    /// What a look by id shows.
+    pub(crate) fn sight(&self, attempt: Uuid) -> Look {
+        self.things.get(&attempt).map_or(Look::Absent, |thing| Look::Present {
+            lease: thing.lease.clone(),
+            endpoint: None,
+            workload: thing.workload.clone(),
+        })
+    }
+
+    /// Looks at a slot's attempt by its id.
+    pub(crate) fn look(&mut self, slot: &LogicalNodeId) {
+        let Some(record) = self.state.record(slot).cloned() else { return };
+        let look = self.sight(record.attempt.uuid);
+        let attempt = record.attempt;
+        let fact = Fact::Looked { slot: slot.clone(), attempt, look, visibility: VISIBILITY };
+        let _verdict = self.state.fold(fact, self.now);
+    }
+
+    /// Everything that the provider holds.
+    pub(crate) fn inventory(&self) -> Vec<OwnedLease> {
+        let owned = |(attempt, thing): (&Uuid, &Thing)| OwnedLease {
+            slot: thing.slot.clone(),
+            attempt: *attempt,
+            fence: FENCE,
+            lease: thing.lease.clone(),
+            endpoint: None,
+        };
+        self.things.iter().map(owned).collect()
+    }
+
+    /// Folds a listing that was asked for just now.
+    pub(crate) fn list(&mut self, listing: Listing) {
+        let (provider, asked_at) = (provider(), self.now);
+        let fact = Fact::Listed { provider, listing, asked_at, grace: GRACE, fence: FENCE };
+        let _verdict = self.state.fold(fact, self.now);
+    }
+
+    /// The driver dies and another takes over from the journal.
+    pub(crate) fn restart(&mut self) {
+        for flight in core::mem::take(&mut self.flights) {
+            if flight.step.get().is_multiple_of(2) {
+                let _unsaid = self.perform(&flight);
+            }
+        }
+        self.state = laws_single::journaled(&self.state, self.seen);
+        let _none_at_times = self.state.fold(Fact::Resumed, self.now);
+        let shape = self.shape.clone();
+        self.reshape(shape);
+    }
+
+    /// Takes a report that comes late: its step is over, so it changes nothing (R67).
+    pub(crate) fn hear_late(&mut self) {
+        for report in core::mem::take(&mut self.late) {
+            let over = self
+                .state
+                .record(&report.slot)
+                .is_none_or(|r| r.pending.as_ref().is_none_or(|p| p.step != report.step));
+            let verdict = self.state.fold(Fact::Reported(report), self.now);
+            assert!(!over || verdict == Verdict::Stale, "a late report changes nothing");
+        }
+    }
+
+    pub(crate) fn advance(&mut self, length: Millis) {
+        self.now = self.now.after(length);
+        self.seen = self.seen.max(self.now);
+    }
+
+    /// Passes and successes until nothing moves; the number of rounds, or nothing if there is no end.
+    pub(crate) fn settle(&mut self) -> Option<usize> {
+        (0..64).find(|_| {
+            self.fair_round();
+            self.is_settled()
+        })
+    }
+
+    fn fair_round(&mut self) {
+        self.advance(Millis::from_secs(3_600));
+        self.hear_late();
+        self.release_all();
+        self.quarantine();
+        for record in self.state.missing() {
+            self.look(&record.slot);
+        }
+        self.list(Listing::Complete(self.inventory()));
+        let _plan = self.pass();
+        while !self.flights.is_empty() {
+            self.deliver(0, Fate::Succeed);
+        }
+    }
+
+    fn release_all(&mut self) {
+        let held: Vec<_> = self
+            .state
+            .groups()
+            .flat_map(|(_, g)| g.records().filter(|r| r.hold.is_some()).map(|r| r.slot.clone()))
+            .collect();
+        for slot in held {
+            assert_eq!(self.state.fold(Fact::ReleasedSlot(slot), self.now), Verdict::Applied);
+        }
+    }
+
+    /// An operator takes away what no record accounts for.
+    fn quarantine(&mut self) {
+        let state = &self.state;
+        self.things.retain(|attempt, thing| {
+            state.record(&thing.slot).is_some_and(|record| record.attempt.uuid == *attempt)
+        });
+    }
+
+    /// True if everything is as wanted, stable, and nothing is left to decide.
+    pub(crate) fn is_settled(&self) -> bool {
+        let standing = reconciler_core::reconcile::standing(&self.state, &self.shape);
+        standing.converged
+            && self.state.next_due().is_none()
+            && reconciler_core::reconcile::reconcile(&self.state, &self.shape, self.now).is_empty()
+    }
+}
+
+fn report_of(flight: &Flight, result: Result<EffectOutcome, EffectFailure>) -> EffectReport {
+    EffectReport {
+        step: flight.step,
+        slot: flight.slot.clone(),
+        attempt: flight.attempt,
+        command: flight.command.kind(),
+        result,
+        look: None,
+    }
+}
