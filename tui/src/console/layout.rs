@@ -174,10 +174,14 @@ pub(crate) fn split(area: Rect, height: u16) -> (Rect, Rect) {
     (upper, lower)
 }
 
-/// A box of at most the given size in the middle of the screen.
+/// A box of at most the given size in the middle of the screen; a small screen has no room for a margin.
 pub(crate) fn centred(screen: Rect, width: u16, height: u16) -> Rect {
-    let width = width.min(screen.width.saturating_sub(4)).max(screen.width.min(20));
-    let height = height.min(screen.height.saturating_sub(2)).max(screen.height.min(3));
+    let (across, down) = match Layout::of(screen).tier {
+        Tier::Full | Tier::Compact => (4, 2),
+        Tier::Minimal | Tier::TooSmall => (0, 0),
+    };
+    let width = width.min(screen.width.saturating_sub(across));
+    let height = height.min(screen.height.saturating_sub(down));
     Rect {
         x: screen.x.saturating_add(screen.width.saturating_sub(width) / 2),
         y: screen.y.saturating_add(screen.height.saturating_sub(height) / 2),

@@ -1,19 +1,19 @@
 //! How a stage is shown: its letter, its word, its place on the track, and which letters may follow which.
 
 use driver::view::NodeView;
-use reconciler_core::observed::StageName;
+use reconciler_core::{observed::StageName, time::Timestamp};
 
-/// The letter of a stage in ribbons and histograms.
+/// The letter of a stage in ribbons and histograms. A slot whose attempt is destroyed waits for the next one,
+/// like one that failed.
 pub const fn letter(stage: StageName) -> char {
     match stage {
-        StageName::New => 'N',
-        StageName::LeaseRequested | StageName::LeaseCreated => 'L',
+        StageName::New | StageName::LeaseRequested => 'N',
+        StageName::LeaseCreated => 'L',
         StageName::EndpointKnown => 'E',
         StageName::BootstrapRunning | StageName::SwactorJoined => 'B',
         StageName::HandedOff => 'H',
         StageName::Dormant => 'd',
-        StageName::Failed => 'F',
-        StageName::Destroyed => '.',
+        StageName::Failed | StageName::Destroyed => 'F',
     }
 }
 
@@ -91,10 +91,16 @@ pub fn track(node: &NodeView) -> [Place; 5] {
     })
 }
 
+/// When a failed slot is tried again, if it waits for that.
+pub fn retry_at(node: &NodeView) -> Option<Timestamp> {
+    let failed = matches!(node.stage, StageName::Failed | StageName::Destroyed);
+    node.due.filter(|_| failed && node.failures > 0)
+}
+
 const fn place(stage: StageName) -> Option<usize> {
     match stage {
-        StageName::New => Some(0),
-        StageName::LeaseRequested | StageName::LeaseCreated => Some(1),
+        StageName::New | StageName::LeaseRequested => Some(0),
+        StageName::LeaseCreated => Some(1),
         StageName::EndpointKnown => Some(2),
         StageName::BootstrapRunning | StageName::SwactorJoined => Some(3),
         StageName::HandedOff | StageName::Dormant => Some(4),
@@ -104,11 +110,11 @@ const fn place(stage: StageName) -> Option<usize> {
 
 /// True if a ribbon may show `to` right after `from`: nothing happened, or one legal step (D1).
 ///
-/// Beyond the steps forward: any node may fail, be held, or be taken down; a cancelled session falls back to
+/// Beyond the steps forward: a deletion ends in `F` or in nothing; any node may fail, be held, or be taken down; a cancelled session falls back to
 /// the endpoint; a job that ended goes to rest from its bootstrap; a released hold goes on wherever it stood.
 pub const fn legal(from: char, to: char) -> bool {
     match (from, to) {
-        ('.' | 'X', '?' | 'N')
+        ('.', 'N' | '?')
         | ('N', 'L')
         | ('L', 'E' | 'B')
         | ('E', 'B')
@@ -116,7 +122,7 @@ pub const fn legal(from: char, to: char) -> bool {
         | ('H', 'd' | 'E')
         | ('d', 'E')
         | ('F', 'N' | '.')
-        | ('X', '.')
+        | ('X', '?' | 'F' | '.')
         | ('N' | 'L' | 'E' | 'B' | 'H' | 'd', 'F' | '?' | 'X')
         | ('F', '?' | 'X')
         | ('?', 'N' | 'L' | 'E' | 'B' | 'H' | 'd' | 'F' | 'X' | '.') => true,

@@ -52,6 +52,13 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts the name of a slot to `width` columns, but never its number: two slots must not look the same.
+pub(crate) fn fit_slot(group: &str, index: u32, width: usize) -> String {
+    let number = format!("-{index}");
+    let room = width.saturating_sub(number.len());
+    format!("{}{number}", fit(group, room))
+}
+
 /// Cuts or fills to exactly `width` columns.
 pub(crate) fn cell(text: &str, width: usize) -> String {
     let mut out = fit(text, width);
@@ -116,6 +123,13 @@ mod tests {
         assert_eq!(cell("日本語", 4), "日~ ");
         assert_eq!(fit("abc", 0), "");
         assert_eq!(right("7", 3), "  7");
+    }
+
+    #[test]
+    fn a_slot_keeps_its_number() {
+        assert_eq!(fit_slot("gpu-workers", 11, 14), "gpu-workers-11");
+        assert_eq!(fit_slot("gpu-workers", 11, 10), "gpu-wo~-11");
+        assert_eq!(fit_slot("gpu-workers", 100_000, 4), "-100000");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! When the screen next reads differently although nothing happens: the only reason for a timer.
 
-use reconciler_core::{observed::StageName, time::Millis};
+use reconciler_core::time::Millis;
 
 use super::{
     clock,
@@ -8,7 +8,7 @@ use super::{
     model::{Link, Model},
     popup::{PlanStage, Popup},
     rows::Row,
-    view,
+    stage, view,
 };
 
 /// How long until an age, a countdown or a note on the screen changes; nothing if none is shown.
@@ -47,7 +47,7 @@ fn of_fleet(model: &Model) -> Option<Millis> {
     nodes
         .flat_map(|node| {
             let age = ages.then(|| clock::until_age_changes(node.since, now));
-            let due = node.due.filter(|_| node.stage == StageName::Failed);
+            let due = stage::retry_at(node);
             [age, due.and_then(|due| clock::until_left_changes(due, now))]
         })
         .flatten()
@@ -55,9 +55,15 @@ fn of_fleet(model: &Model) -> Option<Millis> {
 }
 
 fn of_holds(model: &Model) -> Option<Millis> {
-    model.layout().pane(Pane::Holds, model.pane)?;
-    let holds = &model.shown.as_deref()?.holds;
-    holds.iter().map(|hold| clock::until_age_changes(hold.since, model.now.wall)).min()
+    let layout = model.layout();
+    layout.pane(Pane::Holds, model.pane)?;
+    let height = layout.list_height(Pane::Holds, model.pane);
+    let holds = model.shown.as_deref()?.holds.iter();
+    holds
+        .skip(model.holds.top())
+        .take(height)
+        .map(|hold| clock::until_age_changes(hold.since, model.now.wall))
+        .min()
 }
 
 fn of_popup(model: &Model) -> Option<Millis> {

@@ -18,8 +18,8 @@ use crossterm::{
     execute, queue,
     style::force_color_output,
     terminal::{
-        BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-        disable_raw_mode, enable_raw_mode, size,
+        BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+        LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
     },
 };
 use ratatui::{Frame, Terminal, backend::CrosstermBackend};
@@ -37,9 +37,10 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Takes the terminal, if there is one that can move its cursor.
     pub(crate) fn take() -> io::Result<Self> {
-        if !io::stdout().is_terminal() {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        if dumb || !io::stdout().is_terminal() {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
         HOOK.call_once(install_hook);
@@ -56,7 +57,7 @@ impl Screen {
         ACTIVE.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(io::stdout(), EnterAlternateScreen, Hide)?;
-        self.terminal.clear()
+        self.clear()
     }
 
     /// Gives the terminal back; does nothing if that was done.
@@ -69,9 +70,12 @@ impl Screen {
         size()
     }
 
-    /// Forgets what was painted, so that the next frame is whole.
+    /// Forgets what was painted, so that the next frame is whole. The library's own way asks the terminal for
+    /// its cursor and waits for the answer, which the thread that reads keys would take away from it.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(())
     }
 
     /// Paints one frame; only what changed is sent.

@@ -13,7 +13,7 @@ use crate::console::{
     model::Model,
     palette::Role,
     rows::Row,
-    stage,
+    stage, text,
 };
 
 /// How wide the columns are.
@@ -29,22 +29,33 @@ const TRACK: usize = 9;
 const STAGE: usize = 9;
 
 impl Columns {
-    fn of(view: &RunView, width: usize, tier: Tier) -> Self {
-        let longest = view.groups.iter().map(|group| {
-            let last = group.want.saturating_sub(1).checked_ilog10().unwrap_or(0);
-            let digits = usize::try_from(last).unwrap_or(0).saturating_add(1);
-            group.group.as_str().len().saturating_add(digits).saturating_add(1)
-        });
+    fn of(view: &RunView, rows: &[Row], width: usize, tier: Tier) -> Self {
         let (ribbon, age, most) = match tier {
-            Tier::Full => (14, 5, 24),
+            Tier::Full => (width.saturating_sub(52).saturating_div(2).clamp(14, 32), 5, 24),
             Tier::Compact => (8, 0, 20),
             Tier::Minimal | Tier::TooSmall => (0, 0, 17),
         };
-        let name = longest.max().unwrap_or(0).clamp(14, most);
+        let name = longest_name(view, rows).clamp(14, most);
         let taken = [1, name, 1, TRACK, 1, STAGE, 1, ribbon, 1, age, 1];
         let now = width.saturating_sub(taken.into_iter().fold(0, usize::saturating_add));
         Self { name, ribbon, now: if ribbon == 0 { 0 } else { now }, age }
     }
+}
+
+/// What the names of wanted slots take, so that scrolling moves no column, and those seen beyond them.
+fn longest_name(view: &RunView, rows: &[Row]) -> usize {
+    let of = |group: &str, index: u32| {
+        let digits = index.checked_ilog10().unwrap_or(0);
+        let digits = usize::try_from(digits).unwrap_or(0).saturating_add(1);
+        // A space before the name, and the hyphen.
+        group.len().saturating_add(digits).saturating_add(2)
+    };
+    let wanted = view.groups.iter().map(|it| of(it.group.as_str(), it.want.saturating_sub(1)));
+    let seen = rows.iter().filter_map(|row| match row {
+        Row::Node(at) => view.nodes.get(*at).map(|it| of(it.slot.group.as_str(), it.slot.index)),
+        Row::Group(_) => None,
+    });
+    wanted.chain(seen).max().unwrap_or(0)
 }
 
 /// The title of the pane.
@@ -68,13 +79,13 @@ pub(super) fn title(model: &Model, view: &RunView, head: &str) -> String {
 /// Draws the pane.
 pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect, tier: Tier) {
     let ink = Ink::of(model);
-    let columns = Columns::of(view, usize::from(area.width), tier);
+    let top = model.fleet.top();
+    let rows = model.rows.window(top, usize::from(area.height.saturating_sub(1)));
+    let columns = Columns::of(view, rows, usize::from(area.width), tier);
     if let Some(mut pen) = Pen::new(buf, ink, area, 0) {
         heading(&mut pen, columns);
     }
-    let top = model.fleet.top();
-    let height = usize::from(area.height.saturating_sub(1));
-    for (at, row) in model.rows.window(top, height).iter().enumerate() {
+    for (at, row) in rows.iter().enumerate() {
         let Some(mut pen) = Pen::new(buf, ink, area, at.saturating_add(1)) else { break };
         let here = top.saturating_add(at) == model.fleet.at();
         pen.put(Role::Plain, if here { ">" } else { " " });
@@ -136,7 +147,9 @@ fn group_row(pen: &mut Pen<'_>, model: &Model, group: &GroupView, columns: Colum
 fn node_row(pen: &mut Pen<'_>, model: &Model, node: &NodeView, columns: Columns) {
     let role = role(node);
     let name = if moved(node) { Role::Strong } else { Role::Plain };
-    pen.cell(name, &format!(" {}", node.slot), columns.name);
+    let room = columns.name.saturating_sub(1);
+    let slot = text::fit_slot(node.slot.group.as_str(), node.slot.index, room);
+    pen.cell(name, &format!(" {slot}"), columns.name);
     pen.cell(role, &model.glyphs().track(stage::track(node)), TRACK);
     pen.cell(role, stage::word_of(node), STAGE);
     if columns.ribbon > 0 {
@@ -175,8 +188,7 @@ fn now(model: &Model, node: &NodeView) -> String {
     if let Some(code) = node.hold {
         return code.as_str().to_owned();
     }
-    let retry = node.due.filter(|_| node.stage == StageName::Failed);
-    if let Some(left) = retry.and_then(|due| clock::left(due, model.now.wall)) {
+    if let Some(left) = stage::retry_at(node).and_then(|due| clock::left(due, model.now.wall)) {
         return format!("retry in {left} ({})", node.failures);
     }
     node.reason.clone()

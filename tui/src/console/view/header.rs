@@ -39,13 +39,11 @@ fn identity(model: &Model, gap: &str) -> Line {
     };
     let (role, word) = freshness(model);
     line.and(Role::Strong, format!("{gap}{}", view.run))
-        .and(Role::Plain, driver)
+        .and(Role::Strong, format!("{gap}{rights}"))
         .and(Role::Plain, gap)
         .and(role, word)
-        .and(Role::Plain, format!("{gap}gen {}", view.generation))
-        .and(Role::Plain, format!("{gap}pass {}", view.pass))
-        .and(Role::Strong, format!("{gap}{rights}"))
-        .and(Role::Plain, format!("{gap}{}", model.options.who))
+        .and(Role::Plain, format!("{gap}gen {}{gap}pass {}", view.generation, view.pass))
+        .and(Role::Plain, format!("{driver}{gap}{}", model.options.who))
 }
 
 fn freshness(model: &Model) -> (Role, String) {
@@ -68,7 +66,7 @@ fn standing(model: &Model, gap: &str) -> Line {
     let Some(view) = model.shown.as_deref() else { return disconnected(model, Line::default()) };
     let mut line = Line::of(Role::Plain, " ");
     if matches!(model.link, Link::Lost { .. }) {
-        return disconnected(model, badge(line, view, " "));
+        return disconnected(model, badge(line, view, ""));
     }
     let (role, word) = state(view.state);
     line =
@@ -121,7 +119,8 @@ pub(super) fn brief(model: &Model) -> Line {
     let (role, name) = state(view.state);
     let line = Line::of(role, name).and(Role::Plain, format!(" {}/{}", view.ready, view.want));
     let line = badge(line, view, " ").and(Role::Plain, " ");
-    line.and(fresh, word).and(Role::Plain, format!(" {}", view.run))
+    let rights = if model.options.read_only { " [RO]" } else { "" };
+    line.and(fresh, word).and(Role::Plain, format!("{rights} {}", view.run))
 }
 
 const fn state(state: RunState) -> (Role, &'static str) {

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::console::{
     confirm::{Button, Ladder, Prompt},
+    layout::Tier,
     model::Model,
     palette::Role,
     text,
@@ -103,42 +104,39 @@ fn change(ink: Ink, change: &ChangeView, width: usize) -> Line {
     Line::of(role, head).and(Role::Faint, format!("  {}", text::fit(&ink.clean(&change.why), room)))
 }
 
-/// What must be said, and the two buttons.
+/// What must be said, and the two buttons; short, because it always has to be seen.
 fn foot(model: &Model, prompt: &Prompt, width: usize) -> Vec<Line> {
     let base = prompt.plan.base;
     let live = model.live.as_ref().map(|view| view.generation).filter(|live| *live != base);
-    let mut out = vec![Line::default()];
+    let mut out = if model.layout().tier == Tier::Minimal { vec![] } else { vec![Line::default()] };
     if let Some(live) = live {
         let key = if prompt.wants_name() { "Ctrl-R" } else { "r" };
         let text = format!("STALE: the shape moved from gen {base} to {live}. {key} plans again.");
         out.extend(text::wrap(&text, width).into_iter().map(|line| Line::of(Role::Bad, line)));
         return out;
     }
-    let demand = demand(prompt);
-    let wrapped = text::wrap(&demand, width);
-    out.extend(wrapped.into_iter().map(|line| Line::of(Role::Strong, line)));
+    let demand = text::wrap(&demand(prompt), width);
+    out.extend(demand.into_iter().map(|line| Line::of(Role::Strong, line)));
     if let Ladder::Name(name) = &prompt.ladder {
-        let shown = text::cell(&format!("{}_", prompt.typed), name.len().saturating_add(2));
-        out.push(Line::of(Role::Plain, "[").and(Role::Draft, shown).and(Role::Plain, "]"));
+        let shown = text::cell(&format!("{}_", prompt.typed), name.len().saturating_add(1));
+        let line = Line::of(Role::Plain, "Type ").and(Role::Strong, name).and(Role::Plain, ": [");
+        out.push(line.and(Role::Draft, shown).and(Role::Plain, "]"));
     }
     out.push(buttons(prompt));
     out
 }
 
 fn demand(prompt: &Prompt) -> String {
-    let changes = || prompt.plan.groups.iter().flat_map(|group| &group.changes);
-    let of = |kind: ChangeKind| changes().filter(|it| it.kind == kind && it.ready).count();
+    let plan = &prompt.plan;
+    let changes = plan.groups.iter().flat_map(|group| &group.changes);
+    let ready = changes.filter(|it| it.kind == ChangeKind::Destroy && it.ready).count();
     match &prompt.ladder {
         Ladder::Nothing => "Nothing to apply: what exists is what is wanted.".to_owned(),
         Ladder::Press => "Destroys nothing. Press a to apply.".to_owned(),
-        Ladder::Yes => format!(
-            "Destroys {} nodes, none of which is ready. Press y to apply.",
-            prompt.plan.destroy
-        ),
-        Ladder::Name(name) => format!(
-            "Destroys {} ready nodes and replaces {}; that cannot be undone. Type {name} to enable Apply.",
-            of(ChangeKind::Destroy),
-            prompt.plan.replace
+        Ladder::Yes => format!("Destroys {}, none of them ready. Press y to apply.", plan.destroy),
+        Ladder::Name(_) => format!(
+            "Destroys {} ({ready} ready), replaces {}; that is not undone.",
+            plan.destroy, plan.replace
         ),
     }
 }
@@ -146,14 +144,14 @@ fn demand(prompt: &Prompt) -> String {
 fn buttons(prompt: &Prompt) -> Line {
     let mark = |here: bool| if here { "*" } else { " " };
     let (key, ready) = match &prompt.ladder {
-        Ladder::Nothing => return Line::of(Role::Strong, "[ Close  Esc ]"),
+        Ladder::Nothing => return Line::of(Role::Strong, "[ Close Esc ]"),
         Ladder::Press => ("a", true),
         Ladder::Yes => ("y", true),
         Ladder::Name(name) => ("Enter", prompt.typed == *name),
     };
     let on_apply = if prompt.wants_name() { ready } else { prompt.button == Button::Apply };
     let role = if ready { Role::Strong } else { Role::Faint };
-    let disabled = if ready { "" } else { " (disabled)" };
-    Line::of(Role::Strong, format!("[ Cancel  Esc ]{}   ", mark(!on_apply)))
-        .and(role, format!("[ Apply  {key} ]{}{disabled}", mark(on_apply)))
+    let disabled = if ready { "" } else { "(disabled)" };
+    Line::of(Role::Strong, format!("[ Cancel Esc ]{} ", mark(!on_apply)))
+        .and(role, format!("[ Apply {key} ]{}{disabled}", mark(on_apply)))
 }
