@@ -85,6 +85,15 @@ pub(crate) struct Going {
 /// A verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    #[command(flatten)]
+    Alone(AloneVerb),
+    #[command(flatten)]
+    Run(RunVerb),
+}
+
+/// A verb that needs no run.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AloneVerb {
     /// Write a commented starter file.
     Init {
         #[command(flatten)]
@@ -101,6 +110,23 @@ pub(crate) enum Verb {
         #[command(flatten)]
         file: FileArg,
     },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Serve a tiny HTTP page: a workload that needs nothing installed.
+    #[command(hide = true)]
+    Node {
+        /// The port to listen on, on the loopback address.
+        #[arg(long)]
+        port: u16,
+    },
+}
+
+/// A verb that works on a run.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunVerb {
     /// Show what would be done to reach the file's shape, and the hash that confirms it.
     Plan {
         #[command(flatten)]
@@ -246,18 +272,6 @@ pub(crate) enum Verb {
         /// The provider to put through the battery.
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
-    },
-    /// Print a completion script for a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
-    /// Serve a tiny HTTP page: a workload that needs nothing installed.
-    #[command(hide = true)]
-    Node {
-        /// The port to listen on, on the loopback address.
-        #[arg(long)]
-        port: u16,
     },
 }
 

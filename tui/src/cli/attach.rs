@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use driver::{Begin, DriveError, Ended, Handle, Link, StopReason};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::{
     context::Context,
@@ -13,10 +13,13 @@ use super::{
 /// A way to a driver, and the driver itself if it is ours.
 pub(crate) struct Session {
     pub(crate) link: Link,
-    own: Option<Own>,
+    pub(crate) own: OwnDriver,
 }
 
-struct Own {
+/// The driver of this process, if there is one.
+pub(crate) struct OwnDriver(Option<Running>);
+
+struct Running {
     handle: Handle,
     task: JoinHandle<Result<Ended, DriveError>>,
 }
@@ -25,36 +28,43 @@ impl Session {
     /// Uses the driver that runs; starts one of our own where none does.
     pub(crate) fn open(context: &Context, begin: Begin, pace: Duration) -> Result<Self, Failure> {
         if let Some(link) = context.attached()? {
-            return Ok(Self { link, own: None });
+            return Ok(Self { link, own: OwnDriver(None) });
         }
         let driver = context.take(begin, pace)?;
         let handle = driver.handle();
         let task = tokio::spawn(driver.run());
-        Ok(Self { link: Link::Embedded(handle.clone()), own: Some(Own { handle, task }) })
+        let link = Link::Embedded(handle.clone());
+        Ok(Self { link, own: OwnDriver(Some(Running { handle, task })) })
     }
 
     /// True if the driver ends with this verb.
     pub(crate) const fn is_own(&self) -> bool {
-        self.own.is_some()
+        self.own.0.is_some()
     }
 
     /// Stops our own driver at a safe point; another one goes on.
     pub(crate) async fn close(self, reason: StopReason) -> Result<Option<Ended>, Failure> {
-        let Some(own) = self.own else { return Ok(None) };
+        let Some(own) = self.own.0 else { return Ok(None) };
         own.handle.stop(reason);
-        let ended = own.task.await.map_err(|error| {
-            Failure::new(Exit::Internal, format!("the driver broke off: {error}"))
-        })?;
+        let ended = own.task.await.map_err(|error| broke_off(&error))?;
         Ok(Some(ended?))
     }
+}
 
-    /// Waits until our own driver fails; for ever if there is none.
+impl OwnDriver {
+    /// Waits until our own driver ends although nobody told it to; for ever if there is none.
     pub(crate) async fn failed(&mut self) -> Failure {
-        let Some(own) = &mut self.own else { return std::future::pending().await };
-        match (&mut own.task).await {
+        let Some(own) = &mut self.0 else { return std::future::pending().await };
+        let ended = (&mut own.task).await;
+        self.0 = None;
+        match ended {
             Ok(Err(error)) => error.into(),
             Ok(Ok(_)) => Failure::new(Exit::Unavailable, "the driver has stopped"),
-            Err(error) => Failure::new(Exit::Internal, format!("the driver broke off: {error}")),
+            Err(error) => broke_off(&error),
         }
     }
+}
+
+fn broke_off(error: &JoinError) -> Failure {
+    Failure::new(Exit::Internal, format!("the driver broke off: {error}"))
 }

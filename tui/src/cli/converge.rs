@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
-    sync::Arc,
     time::Duration,
 };
 
@@ -58,7 +57,7 @@ async fn planned(
 ) -> Outcome {
     let plan = tokio::select! {
         plan = session.link.plan(edit.clone()) => plan?,
-        failure = session.failed() => return Err(failure),
+        failure = session.own.failed() => return Err(failure),
         reason = stops.requested() => return Ok(exit_of(reason)),
     };
     for line in plan_text::lines(&plan) {
@@ -85,7 +84,7 @@ async fn go(
     let source = Source { face: Face::Cli, who: who() };
     let generation = tokio::select! {
         generation = session.link.apply(edit, hash, source) => generation?,
-        failure = session.failed() => return Err(failure),
+        failure = session.own.failed() => return Err(failure),
     };
     if going.detach {
         out::note(format!("accepted as generation {generation}"));
@@ -108,7 +107,7 @@ async fn follow(
     loop {
         let view = tokio::select! {
             view = session.link.view(seen) => view?,
-            failure = session.failed() => return Err(failure),
+            failure = session.own.failed() => return Err(failure),
             reason = stops.requested() => {
                 out::note("stopping at a safe point; the next start goes on from here");
                 return Ok(exit_of(reason));
@@ -125,7 +124,7 @@ async fn follow(
         }
         match view.state {
             RunState::Converged | RunState::Held => {
-                return summary(context, session, &view, progress);
+                return summary(context, session, &view);
             }
             RunState::Converging | RunState::Unattended => seen = Some(view.pass),
         }
@@ -133,15 +132,9 @@ async fn follow(
     }
 }
 
-fn summary(
-    context: &Context,
-    session: &Session,
-    view: &Arc<RunView>,
-    progress: Progress,
-) -> Outcome {
-    progress.end();
+fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
     if context.global.json {
-        out::json(view.as_ref())?;
+        out::json(view)?;
     }
     let held = view.state == RunState::Held;
     let word = if held { "held" } else { "converged" };
@@ -174,8 +167,7 @@ async fn finish(session: Session, outcome: Outcome) -> Outcome {
     };
     match (session.close(reason).await, outcome) {
         // The first failure is the cause; a driver that failed with it says the same again.
-        (_, Err(failure)) => Err(failure),
-        (Err(failure), Ok(_)) => Err(failure),
+        (_, Err(failure)) | (Err(failure), Ok(_)) => Err(failure),
         (Ok(_), Ok(exit)) => Ok(exit),
     }
 }

@@ -26,12 +26,10 @@ pub(crate) fn run(file: &Path, run: &str, uuid_only: bool) -> Outcome {
     written.map_err(|error| {
         let failure =
             Failure::new(Exit::Invalid, format!("cannot write {}: {error}", file.display()));
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                failure.hint("give another name, or edit the file that is there")
-            }
-            _ => failure,
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            return failure.hint("give another name, or edit the file that is there");
         }
+        failure
     })?;
     out::note(format!("wrote {}", file.display()));
     out::note(format!("next: levelhead plan {}", file.display()));

@@ -7,7 +7,7 @@ use driver::config::Catalogue;
 
 use super::{
     apply,
-    args::{Cli, Global, Verb},
+    args::{AloneVerb, Cli, Global, RunVerb, Verb},
     completions, console,
     context::Context,
     doctor, down, drive, events,
@@ -42,20 +42,17 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
 fn usage(error: &clap::Error) -> ExitCode {
     // Where stderr is gone there is nobody to tell.
     drop(error.print());
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => out::code(Exit::Done),
-        _ => out::code(Exit::Usage),
-    }
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    out::code(if asked_for { Exit::Done } else { Exit::Usage })
 }
 
-/// Verbs that need neither a run nor a runtime come first.
 fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
     match verb {
-        Verb::Init { file, run, uuid } => init::run(&file.file, &run, uuid),
-        Verb::Validate { file } => validate::run(&file.file, global, catalogue),
-        Verb::Completions { shell } => completions::run(shell),
-        Verb::Node { port } => node::run(port),
-        verb => {
+        Verb::Alone(AloneVerb::Init { file, run, uuid }) => init::run(&file.file, &run, uuid),
+        Verb::Alone(AloneVerb::Validate { file }) => validate::run(&file.file, global, catalogue),
+        Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
+        Verb::Alone(AloneVerb::Node { port }) => node::run(port),
+        Verb::Run(verb) => {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
                 .enable_all()
@@ -69,48 +66,44 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
     }
 }
 
-async fn run_async(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
+async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
     let context = |file| Context::open(global, catalogue, file);
     match verb {
-        Verb::Plan { file, detailed_exitcode } => {
+        RunVerb::Plan { file, detailed_exitcode } => {
             plan::run(&context(&file.file)?, detailed_exitcode).await
         }
-        Verb::Apply { file, confirm, going } => {
+        RunVerb::Apply { file, confirm, going } => {
             apply::run(&context(&file.file)?, confirm, &going).await
         }
-        Verb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
-        Verb::Down { file, going } => down::run(&context(&file.file)?, &going).await,
-        Verb::Scale { counts, file, dry_run, confirm, going } => {
+        RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
+        RunVerb::Down { file, going } => down::run(&context(&file.file)?, &going).await,
+        RunVerb::Scale { counts, file, dry_run, confirm, going } => {
             let how = scale::How { dry_run, confirm };
             scale::run(&context(&file.file)?, counts, how, &going).await
         }
-        Verb::Status { file, problems } => status::run(&context(&file.file)?, problems).await,
-        Verb::Watch { file } => watch::run(&context(&file.file)?).await,
-        Verb::Events { file, after, limit, follow } => {
+        RunVerb::Status { file, problems } => status::run(&context(&file.file)?, problems).await,
+        RunVerb::Watch { file } => watch::run(&context(&file.file)?).await,
+        RunVerb::Events { file, after, limit, follow } => {
             events::run(&context(&file.file)?, after, limit, follow).await
         }
-        Verb::Explain { subject, file } => explain::run(&context(&file.file)?, &subject).await,
-        Verb::Logs { slot, file, follow, lines } => {
+        RunVerb::Explain { subject, file } => explain::run(&context(&file.file)?, &subject).await,
+        RunVerb::Logs { slot, file, follow, lines } => {
             logs::run(&context(&file.file)?, &slot, follow, lines).await
         }
-        Verb::Release { subject, file, confirm } => {
+        RunVerb::Release { subject, file, confirm } => {
             release::run(&context(&file.file)?, &subject, confirm).await
         }
-        Verb::Export { file, write } => export::run(&context(&file.file)?, write).await,
-        Verb::Driver { file, pace, log_format } => {
+        RunVerb::Export { file, write } => export::run(&context(&file.file)?, write).await,
+        RunVerb::Driver { file, pace, log_format } => {
             let context = context(&file.file)?;
             let _guard = logging::start(&context.paths, Some(log_format))?;
             drive::run(&context, pace).await
         }
-        Verb::Console { file, pace, ascii, read_only } => {
+        RunVerb::Console { file, pace, ascii, read_only } => {
             console::run(&context(&file.file)?, pace, ascii, read_only).await
         }
-        Verb::Doctor { file, provider } => {
+        RunVerb::Doctor { file, provider } => {
             doctor::run(&context(&file.file)?, provider.as_deref()).await
         }
-        Verb::Init { .. }
-        | Verb::Validate { .. }
-        | Verb::Completions { .. }
-        | Verb::Node { .. } => Err(Failure::new(Exit::Internal, "the verb was handled before")),
     }
 }

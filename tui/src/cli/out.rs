@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use jiff::{SignedDuration, tz::TimeZone};
+use jiff::SignedDuration;
 use reconciler_core::time::Timestamp;
 use serde::Serialize;
 
@@ -58,11 +58,8 @@ pub(crate) fn stderr_is_styled() -> bool {
 /// A time as RFC 3339 in UTC, to the millisecond.
 pub(crate) fn time(at: Timestamp) -> String {
     let ms = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
-    let utc = jiff::Timestamp::from_millisecond(ms).map(|at| at.to_zoned(TimeZone::UTC));
-    utc.map_or_else(
-        |_far| format!("{ms} ms"),
-        |at| at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-    )
+    let utc = jiff::Timestamp::from_millisecond(ms);
+    utc.map_or_else(|_far| format!("{ms} ms"), |at| format!("{at:.3}"))
 }
 
 /// A length of time as people say it.

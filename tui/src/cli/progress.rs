@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::{self, Write as _},
     io::{self, IsTerminal as _, Write as _},
 };
 
@@ -36,11 +37,6 @@ impl Progress {
         if self.terminal { self.draw(view) } else { self.say(view) }
     }
 
-    /// Leaves what was drawn last where it is.
-    pub(crate) fn end(self) {
-        drop(io::stderr().flush());
-    }
-
     fn say(&mut self, view: &RunView) {
         for group in &view.groups {
             let text = words(group);
@@ -54,21 +50,29 @@ impl Progress {
     fn draw(&mut self, view: &RunView) {
         let mut frame = String::new();
         if self.drawn > 0 {
-            frame.push_str(&format!("\x1b[{}A", self.drawn));
+            put(&mut frame, format_args!("\x1b[{}A", self.drawn));
         }
         let mut groups: Vec<&GroupView> = view.groups.iter().collect();
         groups.sort_by_key(|group| (group.ready == group.want, group.group.clone()));
         let shown = groups.len().min(BARS_MAX);
         for group in groups.iter().take(shown) {
-            frame.push_str(&format!("\r{} {} {}\x1b[K\n", bar(group), group.group, words(group)));
+            put(
+                &mut frame,
+                format_args!("\r{} {} {}\x1b[K\n", bar(group), group.group, words(group)),
+            );
         }
         let more = groups.len() - shown;
         if more > 0 {
-            frame.push_str(&format!("\r+{more} more groups\x1b[K\n"));
+            put(&mut frame, format_args!("\r+{more} more groups\x1b[K\n"));
         }
         self.drawn = shown + usize::from(more > 0);
         drop(io::stderr().lock().write_all(frame.as_bytes()));
     }
+}
+
+fn put(text: &mut String, more: fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    drop(text.write_fmt(more));
 }
 
 fn bar(group: &GroupView) -> String {
@@ -81,7 +85,7 @@ fn words(group: &GroupView) -> String {
     let mut text = format!("{}/{} ready", group.ready, group.want);
     let parts = [("deleting", group.deleting), ("failing", group.failing), ("held", group.held)];
     for (word, n) in parts.into_iter().filter(|(_, n)| *n > 0) {
-        text.push_str(&format!(", {n} {word}"));
+        put(&mut text, format_args!(", {n} {word}"));
     }
     text
 }

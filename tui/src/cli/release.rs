@@ -16,7 +16,7 @@ pub(crate) async fn run(context: &Context, subject: &str, confirm: Option<PlanHa
     let mut session = Session::open(context, Begin::Waiting, std::time::Duration::ZERO)?;
     let released = tokio::select! {
         released = session.link.release(subject.to_owned(), confirm) => released.map_err(Failure::from),
-        failure = session.failed() => Err(failure),
+        failure = session.own.failed() => Err(failure),
     };
     let own = session.is_own();
     let closed = session.close(StopReason::Done).await;
