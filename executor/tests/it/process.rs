@@ -30,12 +30,11 @@ async fn the_battery_passes_for_processes() {
     let report = run(Arc::clone(&ward.provider) as Arc<dyn Provider>, options).await;
     assert!(report.passed(), "{report}");
     assert!(!report.to_string().contains("skipped"), "{report}");
-    let left: Vec<_> = fs::read_dir(&ward.place.state_dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .filter(|name| name != "fence")
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    until("nothing but the fence is left", || {
+        let entries = fs::read_dir(&ward.place.state_dir).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).eq(["fence"])
+    })
+    .await;
 }
 
 /// D6: a pidfd proves the end of a killed node, with its status, and a restart still knows it.
@@ -62,7 +61,7 @@ async fn everyone_who_notices_an_end_gets_its_status() {
     let ward = Ward::new();
     let node = ward.node(0, script("read line < go; exit 7"));
     let leased = ward.create(&node).await.unwrap();
-    let fifo = ward.dir(&node).join("work/go");
+    let fifo = ward.dir(&node).join("go");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     let workload = ward.start(&node, &leased, 1).await.unwrap();
     let watches: Vec<_> = (0..8)
@@ -167,15 +166,15 @@ async fn stopping_is_polite_first_and_reaches_the_whole_group() {
         script("trap 'echo bye > bye; exit 0' TERM; echo up > up; while :; do sleep 0.01; done");
     let polite = ward.node(0, polite);
     let (leased, workload) = ward.up(&polite).await;
-    ward.wrote(&polite, "work/up").await;
+    ward.wrote(&polite, "up").await;
     ward.cancel(&polite, &leased, &workload, BOUND).await.unwrap();
-    assert_eq!(ward.wrote(&polite, "work/bye").await, "bye\n");
+    assert_eq!(ward.wrote(&polite, "bye").await, "bye\n");
     assert_eq!(ward.exited(&polite).await.0, ExitStatus::Code(0));
 
     let deaf = "trap '' TERM; sleep 120 & echo $! > member; wait; sleep 120";
     let deaf = ward.node(1, script(deaf));
     let (leased, workload) = ward.up(&deaf).await;
-    let member: i32 = ward.wrote(&deaf, "work/member").await.trim().parse().unwrap();
+    let member: i32 = ward.wrote(&deaf, "member").await.trim().parse().unwrap();
     ward.cancel(&deaf, &leased, &workload, Duration::from_millis(50)).await.unwrap();
     assert_eq!(ward.exited(&deaf).await.0, ExitStatus::Signal(9));
     until("the member of the group is gone", || !is_alive(member)).await;
@@ -187,7 +186,7 @@ async fn members_that_outlive_their_leader_are_ended() {
     let ward = Ward::new();
     let node = ward.node(0, script("sleep 120 & echo $! > member; exit 0"));
     let (leased, _) = ward.up(&node).await;
-    let member: i32 = ward.wrote(&node, "work/member").await.trim().parse().unwrap();
+    let member: i32 = ward.wrote(&node, "member").await.trim().parse().unwrap();
     assert_eq!(ward.exited(&node).await.0, ExitStatus::Code(0));
     assert!(is_alive(member));
     ward.destroy(&node, &leased).await.unwrap();
@@ -209,7 +208,7 @@ async fn ports_are_reserved_and_filled_in() {
     let (http, admin) = (ports["http"], ports["admin"]);
     assert_ne!(http, admin);
     let want = format!("web-3 3 web {http} {admin} web-3 127.0.0.1:{http}\n");
-    assert_eq!(ward.wrote(&node, "work/said").await, want);
+    assert_eq!(ward.wrote(&node, "said").await, want);
     ward.restart();
     assert_eq!(ward.create(&node).await.unwrap(), leased);
 
@@ -225,7 +224,7 @@ async fn one_port_is_given_for_a_bare_placeholder() {
     let node = ward.node(0, script("echo {port} $PORT > said; sleep 120"));
     let (leased, _) = ward.up(&node).await;
     let port = leased.endpoint.unwrap().ports["main"];
-    assert_eq!(ward.wrote(&node, "work/said").await, format!("{port} {port}\n"));
+    assert_eq!(ward.wrote(&node, "said").await, format!("{port} {port}\n"));
 }
 
 /// A node starts with a small clean environment, default signals, no descriptor but three, its own session.
@@ -235,12 +234,12 @@ async fn a_node_inherits_little() {
     let text = "env > env; ls /proc/self/fd | wc -l > fds; echo up > up; sleep 120";
     let node = ward.node(0, script(text));
     let (_, workload) = ward.up(&node).await;
-    ward.wrote(&node, "work/up").await;
-    let env = ward.wrote(&node, "work/env").await;
+    ward.wrote(&node, "up").await;
+    let env = ward.wrote(&node, "env").await;
     assert!(!env.contains("CARGO"), "{env}");
     assert!(env.contains(&format!("LEVELHEAD_ATTEMPT={}", node.attempt.uuid)), "{env}");
     // Three, and the one by which `ls` reads the directory.
-    assert_eq!(ward.wrote(&node, "work/fds").await.trim(), "4");
+    assert_eq!(ward.wrote(&node, "fds").await.trim(), "4");
     let status = fs::read_to_string(format!("/proc/{}/status", pid_of(&workload))).unwrap();
     let field = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(field("SigBlk:").ends_with("0000000000000000"), "{status}");
@@ -258,7 +257,7 @@ async fn output_is_rotated_by_size() {
         "i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo up > up; sleep 120";
     let node = ward.node(0, script(text));
     ward.up(&node).await;
-    ward.wrote(&node, "work/up").await;
+    ward.wrote(&node, "up").await;
     assert!(matches!(ward.workload(&node).await, WorkloadState::Running { .. }));
     let old = fs::read_to_string(ward.dir(&node).join("stdout.log.1")).unwrap();
     assert!(old.len() <= 4096 && old.ends_with("line 999\n"), "{} bytes", old.len());

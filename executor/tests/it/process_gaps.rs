@@ -15,7 +15,7 @@ use reconciler_core::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ward::{BOUND, Node, Ward, is_alive, pid_of, start_of, stays, tamper, verifying};
+use crate::ward::{BOUND, Node, Ward, is_alive, pid_of, start_of, stays, tamper, until, verifying};
 
 /// SP10: the next driver finds the node, watches it and ends it.
 #[tokio::test]
@@ -191,11 +191,12 @@ async fn rests_of_broken_off_effects_are_cleared() {
     fs::create_dir_all(gone.join("work")).unwrap();
     fs::create_dir_all(half.join("work")).unwrap();
     ward.provider.list_owned(ward.run).await;
-    assert!(!gone.exists() && half.exists());
+    until("the given back lease is removed", || !gone.exists()).await;
+    assert!(half.exists());
     ward.restart();
     ward.create(&node).await.unwrap();
     ward.provider.list_owned(ward.run).await;
-    assert!(!half.exists());
+    until("the half made lease is removed", || !half.exists()).await;
     let leased = ward.create(&node).await.unwrap();
     ward.cancel(&node, &leased, &Handle::default(), Duration::ZERO).await.unwrap();
 }

@@ -23,7 +23,7 @@ async fn verify_commands_run_before_the_workload() {
     };
     let node = ward.node(2, boot);
     ward.up(&node).await;
-    assert_eq!(ward.wrote(&node, "work/said").await, "1\n2\n");
+    assert_eq!(ward.wrote(&node, "said").await, "1\n2\n");
     assert_eq!(
         ward.stages(),
         [
@@ -59,7 +59,7 @@ async fn a_verify_command_over_its_time_is_ended() {
     let leased = ward.create(&node).await.unwrap();
     let failure = ward.start(&node, &leased, 1).await.unwrap_err();
     assert_eq!(failure.message.as_str(), "verify command 1 of 1 took too long");
-    let member: i32 = ward.wrote(&node, "work/member").await.trim().parse().unwrap();
+    let member: i32 = ward.wrote(&node, "member").await.trim().parse().unwrap();
     until("its child is gone", || !is_alive(member)).await;
 }
 
@@ -71,7 +71,7 @@ async fn a_cancel_breaks_a_verifying_session_off() {
     let leased = ward.create(&node).await.unwrap();
     let start = ward.start(&node, &leased, 1);
     let cancel = async {
-        ward.wrote(&node, "work/up").await;
+        ward.wrote(&node, "up").await;
         assert_eq!(ward.workload(&node).await, WorkloadState::Unknown);
         ward.cancel(&node, &leased, &Handle::default(), BOUND).await
     };
@@ -117,11 +117,11 @@ async fn a_repeated_start_never_runs_twice() {
     let (leased, first) = ward.up(&node).await;
     assert_eq!(ward.exited(&node).await.0, ExitStatus::Code(0));
     assert_eq!(ward.start(&node, &leased, 1).await.unwrap(), first);
-    assert_eq!(fs::read_to_string(ward.dir(&node).join("work/runs")).unwrap(), "ran\n");
+    assert_eq!(fs::read_to_string(ward.dir(&node).join("runs")).unwrap(), "ran\n");
     let second = ward.start(&node, &leased, 2).await.unwrap();
     assert_ne!(second, first);
     assert_eq!(ward.exited(&node).await.0, ExitStatus::Code(0));
-    assert_eq!(fs::read_to_string(ward.dir(&node).join("work/runs")).unwrap(), "ran\nran\n");
+    assert_eq!(fs::read_to_string(ward.dir(&node).join("runs")).unwrap(), "ran\nran\n");
 }
 
 /// The session of a workload that is gone cannot be closed as if it had joined.

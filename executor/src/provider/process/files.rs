@@ -9,7 +9,8 @@
 //! | `process.json` | which process was started |
 //! | `exit.json` | how that process ended, if the driver saw it |
 //! | `stdout.log`, `stderr.log`, `verify.log` | output; see `logs` |
-//! | `work/` | where the workload starts if it names no directory |
+//!
+//! A workload that names no directory starts in that of its lease: one directory less to make for each node.
 //!
 //! Every file appears by a rename, so that it is whole or absent. Nothing is synced to the disk: what survives
 //! the death of a driver is the page cache, which needs no sync, and after a power loss the processes are gone
@@ -233,7 +234,6 @@ impl LeaseDir {
     /// Fills a directory that nobody sees yet with what a lease never lacks.
     pub(super) fn fill(&self, owner: &Owner) -> Result<(), Problem> {
         make_private_dir(&self.0)?;
-        make_private_dir(&self.file("work"))?;
         let path = self.file("owner.json");
         write_private(&path, &to_json(owner, &path)?)
     }

@@ -22,6 +22,7 @@ use super::{
     ports::Ports,
     prepare::Inherited,
     problem::Problem,
+    sweep::Sweeper,
 };
 use crate::seam::{EffectContext, ProviderPlace};
 
@@ -36,6 +37,7 @@ pub(super) struct Ground {
     pub(super) ports: Ports,
     pub(super) inherited: Inherited,
     pub(super) rotation: Rotation,
+    pub(super) sweeper: Sweeper,
     open_files: Option<Rlimit>,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
@@ -48,6 +50,7 @@ impl Ground {
             ports: Ports::default(),
             inherited: Inherited::read(),
             rotation: Rotation::new(log_max_bytes),
+            sweeper: Sweeper::default(),
             open_files: raise_open_files(),
             lanes: Mutex::default(),
             released: Mutex::default(),

@@ -19,6 +19,7 @@ use super::{
     ground::Ground,
     problem::Problem,
     stop::{end_carriers, stop_all},
+    sweep::remove_tree,
     template::{self, Values},
 };
 use crate::seam::{EffectContext, Leased};
@@ -124,19 +125,14 @@ fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem
         return remove_tree(&gone);
     };
     stop_all(&dir, &owner, Duration::ZERO)?;
-    remove_tree(&gone)?;
-    fs::rename(dir.path(), &gone).map_err(Problem::io("remove", dir.path()))?;
+    if let Err(error) = fs::rename(dir.path(), &gone) {
+        // A rest of an earlier lease of this name is in the way, or nothing helps.
+        tracing::debug!(%error, "a lease cannot be moved aside at once");
+        remove_tree(&gone)?;
+        fs::rename(dir.path(), &gone).map_err(Problem::io("remove", dir.path()))?;
+    }
     ground.release(owner.attempt);
     ground.ports.free(&owner.ports);
-    remove_tree(&gone)
-}
-
-/// Removes a directory and all in it; succeeds if there is none.
-pub(super) fn remove_tree(path: &Path) -> Result<(), Problem> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Problem::io("remove", path)(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    ground.sweeper.take(gone);
+    Ok(())
 }

@@ -20,7 +20,6 @@ use super::{
     files::{LeaseDir, Owner, parse_lease_name},
     ground::{Ground, owned_by},
     identity::{Standing, scan, standing},
-    lease::remove_tree,
     logs::tail,
     problem::Problem,
     session::{find_unrecorded, was_spawned},
@@ -180,9 +179,7 @@ pub(super) fn list(ground: &Ground, run: Uuid) -> Listing {
 fn clear_rests(ground: &Ground, rests: &[PathBuf]) {
     let seen = ground.fence.seen();
     for rest in rests.iter().filter(|rest| is_done_with(rest, seen)) {
-        if let Err(problem) = remove_tree(rest) {
-            tracing::warn!(problem = %problem.told(), "cannot clear a rest away");
-        }
+        ground.sweeper.take(rest.clone());
     }
 }
 

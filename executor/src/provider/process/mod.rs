@@ -21,6 +21,7 @@ mod provider;
 mod session;
 mod spawn;
 mod stop;
+mod sweep;
 mod template;
 mod watch;
 

@@ -87,7 +87,7 @@ impl<'a> Preparation<'a> {
         env.extend(identity.map(|(name, value)| (name.to_owned(), value.into_bytes())));
         let workdir = match &boot.workdir {
             Some(workdir) => base_dir.join(workdir),
-            None => dir.file("work"),
+            None => dir.path().to_owned(),
         };
         if boot.workdir.is_some() && !workdir.is_dir() {
             let text = format!("the workdir {} is no directory", workdir.display());
