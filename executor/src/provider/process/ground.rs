@@ -2,11 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    os::fd::OwnedFd,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use reconciler_core::id::{AttemptId, LogicalNodeId, Uuid};
@@ -16,8 +18,9 @@ use rustix::{
 };
 
 use super::{
+    ending::wait,
     fence::FenceFile,
-    files::{LeaseDir, Owner, lease_name},
+    files::{LeaseDir, Owner, Process, lease_name},
     logs::Rotation,
     ports::Ports,
     prepare::Inherited,
@@ -41,6 +44,7 @@ pub(super) struct Ground {
     open_files: Option<Rlimit>,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
+    watched: Mutex<BTreeMap<Uuid, (Process, Weak<OwnedFd>)>>,
 }
 
 impl Ground {
@@ -54,6 +58,7 @@ impl Ground {
             open_files: raise_open_files(),
             lanes: Mutex::default(),
             released: Mutex::default(),
+            watched: Mutex::default(),
             place,
         }
     }
@@ -86,11 +91,26 @@ impl Ground {
     /// Forgets an attempt that is gone, but for the fact that this process saw it go.
     pub(super) fn release(&self, attempt: Uuid) {
         locked(&self.lanes).remove(&attempt);
+        locked(&self.watched).remove(&attempt);
         let mut released = locked(&self.released);
         if released.len() >= RELEASED_MAX {
             released.clear();
         }
         released.insert(attempt);
+    }
+
+    /// Notes that `process` is watched through `fd`.
+    pub(super) fn note_watched(&self, attempt: Uuid, process: &Process, fd: &Arc<OwnedFd>) {
+        locked(&self.watched).insert(attempt, (process.clone(), Arc::downgrade(fd)));
+    }
+
+    /// True if `process` is watched and runs: the descriptor tells at a small part of what `/proc` costs.
+    pub(super) fn is_watched_running(&self, attempt: Uuid, process: &Process) -> bool {
+        let fd = match locked(&self.watched).get(&attempt) {
+            Some((watched, fd)) if watched == process => fd.upgrade(),
+            Some(_) | None => None,
+        };
+        fd.is_some_and(|fd| matches!(wait(&fd, Instant::now()), Ok(false)))
     }
 
     /// True if this process itself saw the attempt's processes and directory go.

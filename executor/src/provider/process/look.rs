@@ -71,6 +71,9 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
         return unrecorded(ground, dir, owner);
     }
     let Some(started) = dir.started()? else { return Ok(WorkloadState::Absent) };
+    if ground.is_watched_running(owner.attempt, &started.process) {
+        return Ok(WorkloadState::Running { workload: started.handle() });
+    }
     let fd = match standing(&started.process, owner.attempt)? {
         Standing::Running(_) => {
             return Ok(WorkloadState::Running { workload: started.handle() });

@@ -13,7 +13,7 @@ use std::{
     mem::MaybeUninit,
     os::fd::OwnedFd,
     ptr,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use rustix::process::Pid;
@@ -40,9 +40,9 @@ pub(super) struct Launch {
 ///
 /// # Errors
 /// Gives the descriptor back if the reactor cannot take it.
-pub(super) fn watchable(fd: OwnedFd) -> Result<AsyncFd<OwnedFd>, OwnedFd> {
-    // SAFETY: an `OwnedFd` is open for as long as it lives, always names the same descriptor, and is moved
-    // into the `AsyncFd`, which takes it out of the reactor before it gives it back.
+pub(super) fn watchable(fd: Arc<OwnedFd>) -> Result<AsyncFd<Arc<OwnedFd>>, Arc<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open for as long as it lives and always names the same descriptor; the
+    // `AsyncFd` holds a share of it until it is out of the reactor.
     let registered = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) };
     registered.map_err(|error| {
         let (fd, error) = error.into_parts();

@@ -40,8 +40,12 @@ pub(super) fn watch(
     parse_lease_name(lease.id.as_str())?;
     let dir = LeaseDir::new(ground.place.state_dir.join(lease.id.as_str()));
     let (fd, runs) = match standing(&process, attempt) {
-        Ok(Standing::Running(fd)) => (Some(fd), true),
-        Ok(Standing::Zombie(fd)) => (Some(fd), false),
+        Ok(Standing::Running(fd)) => {
+            let fd = Arc::new(fd);
+            ground.note_watched(attempt, &process, &fd);
+            (Some(fd), true)
+        }
+        Ok(Standing::Zombie(fd)) => (Some(Arc::new(fd)), false),
         Ok(Standing::Gone) => (None, false),
         Err(problem) => {
             tracing::warn!(problem = %problem.told(), lease = %lease.id, "cannot watch a node");
@@ -54,7 +58,7 @@ pub(super) fn watch(
             other => other,
         };
         let done = tokio::task::spawn_blocking(move || {
-            let status = conclude(&dir, &process, fd.as_ref());
+            let status = conclude(&dir, &process, fd.as_deref());
             Exit { status, tail: tail(&dir) }
         });
         done.await.unwrap_or_else(|error| {
@@ -65,7 +69,7 @@ pub(super) fn watch(
 }
 
 /// Waits for the end; gives the descriptor back for the status.
-async fn until_end(fd: OwnedFd) -> Option<OwnedFd> {
+async fn until_end(fd: Arc<OwnedFd>) -> Option<Arc<OwnedFd>> {
     let watched = match watchable(fd) {
         Ok(watched) => watched,
         Err(fd) => return on_a_thread(fd).await,
@@ -79,7 +83,7 @@ async fn until_end(fd: OwnedFd) -> Option<OwnedFd> {
 }
 
 /// The slow way: costs a thread, and so is used only where the reactor refused.
-async fn on_a_thread(fd: OwnedFd) -> Option<OwnedFd> {
+async fn on_a_thread(fd: Arc<OwnedFd>) -> Option<Arc<OwnedFd>> {
     let waiting = tokio::task::spawn_blocking(move || {
         while !matches!(wait(&fd, Instant::now() + SLICE), Ok(true) | Err(_)) {}
         fd
