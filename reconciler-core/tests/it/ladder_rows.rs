@@ -9,7 +9,8 @@ use reconciler_core::{
     hold::{Hold, HoldCode},
     id::AttemptOrdinal,
     observed::{
-        Backoff, DeleteReason, Deletion, Endpoint, NodeRecord, NodeStage, Remains, StageName,
+        Backoff, ClusterState, DeleteReason, Deletion, Endpoint, NodeRecord, NodeStage, Remains,
+        StageName,
     },
     reconcile::{Reason, ReconcilePlan, Rung, reconcile, reconcile_node},
     redact::Redacted,
@@ -17,8 +18,8 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    RUN, at, command, decide, failure, in_stage, kinds, lease, pending, shape, shape_with, slot,
-    stage, state,
+    RUN, ambiguity, at, command, decide, failure, in_stage, kinds, lease, pending, shape,
+    shape_with, slot, stage, state,
 };
 
 fn one() -> ClusterShape {
@@ -269,4 +270,26 @@ fn a_held_slot_waits_for_release_or_another_revision() {
     let other = shape_with(2, &[("web", 1, "v2")], &Policy::default());
     let plan = decide(&gone, &other, at(0));
     assert!(matches!(transition(&plan), Some(Transition::Restart(_))), "{plan:?}");
+}
+
+/// P6: a held group takes no step; what is on its way is still followed, and what is unknown looked for.
+#[test]
+fn a_held_group_only_waits_and_looks() {
+    let text = Redacted::new("nothing to be seen");
+    let hold = Hold { code: HoldCode::Implausible, text, since: at(0) };
+    let held = |record: NodeRecord| {
+        let holds = [(record.slot.group.clone(), hold.clone())];
+        reconcile(&ClusterState::restore([record], holds, at(0)), &one(), at(20_000))
+    };
+    for name in StageName::ALL.into_iter().filter(|name| *name != StageName::LeaseRequested) {
+        assert!(held(in_named(name)).is_empty(), "{name:?}");
+    }
+    let rung = Rung::GroupHeld(HoldCode::Implausible);
+    waits(&held(in_named(StageName::HandedOff)), &rung, None);
+    let mut record = in_named(StageName::LeaseRequested);
+    record.pending = Some(pending(CommandKind::CreateLease, 1, at(100)));
+    assert_eq!(transition(&held(record.clone())), Some(&Transition::Expire));
+    record.pending = None;
+    record.ambiguity = Some(ambiguity(CommandKind::CreateLease, at(100)));
+    assert_eq!(held(record).looks, [slot("web-0")]);
 }
