@@ -121,10 +121,9 @@ pub(crate) fn failure(class: FailureClass) -> FailureFacts {
     FailureFacts { at: T0, class, message: Redacted::new("it broke") }
 }
 
-/// A stage of each name with the facts of a usual life; due times lie one second after `T0`.
+/// A stage of each name with the facts of a usual life; due times lie as far after `T0` as the default policy says.
 pub(crate) fn stage(name: StageName) -> NodeStage {
     let (lease, endpoint) = (lease("l-1"), Endpoint::default());
-    let soon = at(1_000);
     match name {
         StageName::New => NodeStage::New,
         StageName::LeaseRequested => NodeStage::LeaseRequested,
@@ -133,13 +132,13 @@ pub(crate) fn stage(name: StageName) -> NodeStage {
         }
         StageName::EndpointKnown => NodeStage::EndpointKnown { lease, endpoint },
         StageName::BootstrapRunning => {
-            NodeStage::BootstrapRunning { lease, endpoint, session: session(1), settle_at: soon }
+            NodeStage::BootstrapRunning { lease, endpoint, session: session(1), settle_at: at(250) }
         }
         StageName::SwactorJoined => {
             NodeStage::SwactorJoined { lease, endpoint, session: session(1), joined_at: T0 }
         }
         StageName::HandedOff => {
-            NodeStage::HandedOff { lease, endpoint, member: member(), stable_at: soon }
+            NodeStage::HandedOff { lease, endpoint, member: member(), stable_at: at(10_000) }
         }
         StageName::Dormant => NodeStage::Dormant { lease, endpoint, member: member() },
         StageName::Failed => NodeStage::Failed {

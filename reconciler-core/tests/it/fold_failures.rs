@@ -1,1 +1,210 @@
-//! Placeholder.
+//! What failures do to the attempts that follow: R60 to R62, D4, D5, C6.
+
+use reconciler_core::{
+    desired::{ClusterShape, Policy, RestartPolicy},
+    effect::{CommandKind, ExitStatus, FailureClass},
+    fold::{Fact, Transition, Verdict},
+    hold::HoldCode,
+    observed::{Backoff, ClusterState, NodeStage, StageName},
+    reconcile::reconcile,
+    redact::Redacted,
+    time::{Millis, Timestamp},
+};
+
+use crate::fleet::{
+    at, definite, dispatch, in_stage, of, reported, shape_with, slot, stage, state,
+};
+use crate::laws_single::journaled;
+
+const SLOT: &str = "web-0";
+
+fn policy(jitter_percent: u32) -> Policy {
+    let restart = RestartPolicy { jitter_percent, attempts: 100, ..RestartPolicy::default() };
+    Policy { restart, ..Policy::default() }
+}
+
+fn one(policy: &Policy) -> ClusterShape {
+    shape_with(1, &[("web", 1, "v1")], policy)
+}
+
+fn at_stage(policy: &Policy, name: StageName) -> ClusterState {
+    state([in_stage(&one(policy), SLOT, stage(name))])
+}
+
+fn exit(state: &mut ClusterState, now: Timestamp) -> Verdict {
+    let attempt = of(state, SLOT).attempt;
+    let (status, tail) = (ExitStatus::Code(3), Redacted::new("out of memory"));
+    state.fold(Fact::Exited { slot: slot(SLOT), attempt, status, tail }, now)
+}
+
+fn decided(state: &mut ClusterState, transition: Transition, now: Timestamp) {
+    let fact = Fact::Decided { slot: slot(SLOT), transition };
+    assert_eq!(state.fold(fact, now), Verdict::Applied);
+}
+
+/// Cleans up a failed attempt and begins the next at the moment that it may.
+fn begin_again(state: &mut ClusterState, shape: &ClusterShape, mut now: Timestamp) -> Timestamp {
+    for _ in 0..8 {
+        let mut plan = reconcile(state, shape, now);
+        let kind = plan.per_node.first().map(|(_, command)| command.kind());
+        if kind == Some(CommandKind::CreateLease) {
+            return now;
+        }
+        if let Some(kind) = kind {
+            let _sent = dispatch(state, SLOT, kind, 1, now);
+            let gone = Err(definite(FailureClass::NotFound));
+            assert_eq!(reported(state, SLOT, 1, gone, now), Verdict::Applied);
+        } else if plan.is_empty() {
+            now = plan.requeue_at.expect("a time to wait for");
+        }
+        for (_, transition) in plan.take_transitions() {
+            decided(state, transition, now);
+        }
+    }
+    panic!("it never begins again");
+}
+
+/// The delays between so many failures in a row and the attempts that follow them.
+fn delays(policy: &Policy, n: usize) -> Vec<u64> {
+    let shape = one(policy);
+    let mut state = at_stage(policy, StageName::New);
+    let mut now = at(0);
+    let fail = |_| {
+        let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, now);
+        let refused = Err(definite(FailureClass::Capacity));
+        let _failed = reported(&mut state, SLOT, 1, refused, now);
+        let next = begin_again(&mut state, &shape, now);
+        let delay = next.since(now).get();
+        now = next;
+        delay
+    };
+    (0..n).map(fail).collect()
+}
+
+/// R60: the reason and the time of a failure stand in the record.
+#[test]
+fn a_failure_keeps_its_reason_and_time() {
+    let mut state = at_stage(&policy(0), StageName::HandedOff);
+    assert_eq!(exit(&mut state, at(77)), Verdict::Applied);
+    let record = of(&state, SLOT);
+    let NodeStage::Failed { failure, .. } = &record.stage else { panic!("{record:?}") };
+    assert_eq!((failure.at, failure.class), (at(77), FailureClass::Workload));
+    assert!(failure.message.as_str().contains("status 3"), "{}", failure.message);
+    assert!(failure.message.as_str().contains("out of memory"), "{}", failure.message);
+}
+
+/// R62: delays double from the initial one to the cap.
+#[test]
+fn delays_double_to_the_cap() {
+    let want = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000];
+    assert_eq!(delays(&policy(0), 8), want);
+}
+
+/// R62, C6: jitter takes off at most its share, and is the same in every run.
+#[test]
+fn jitter_is_bounded_and_derived() {
+    let (plain, jittered) = (delays(&policy(0), 8), delays(&policy(50), 8));
+    for (full, less) in plain.iter().zip(&jittered) {
+        assert!((full / 2..=*full).contains(less), "{less} of {full}");
+    }
+    assert_ne!(plain, jittered);
+    assert_eq!(delays(&policy(50), 8), jittered);
+    assert_eq!(delays(&policy(5_000), 8), jittered, "more than half is half");
+}
+
+/// D5: the first failure of a proven node restarts at once; the next waits for the first delay.
+#[test]
+fn a_dormant_node_restarts_at_once() {
+    let policy = policy(0);
+    let mut state = at_stage(&policy, StageName::Dormant);
+    let _failed = exit(&mut state, at(5));
+    assert_eq!(begin_again(&mut state, &one(&policy), at(5)), at(5));
+    assert_eq!((of(&state, SLOT).backoff.failures, of(&state, SLOT).backoff.delays), (1, 0));
+    let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, at(6));
+    let _failed = reported(&mut state, SLOT, 1, Err(definite(FailureClass::Capacity)), at(6));
+    assert_eq!(begin_again(&mut state, &one(&policy), at(6)), at(1_006));
+}
+
+/// C6: failures are forgotten only when the node was ready for its stable time.
+#[test]
+fn failures_are_forgotten_only_when_stable() {
+    let shape = one(&policy(0));
+    let mut record = in_stage(&shape, SLOT, stage(StageName::HandedOff));
+    record.backoff = Backoff { failures: 3, delays: 3, not_before: None };
+    let mut ready = state([record]);
+    assert_eq!(of(&ready, SLOT).backoff.failures, 3, "ready alone proves nothing");
+    decided(&mut ready, Transition::Rest, at(10_000));
+    assert_eq!(of(&ready, SLOT).backoff, Backoff::default());
+}
+
+/// D5, C6: the deadline is computed once, stored, and the same after a restart.
+#[test]
+fn the_deadline_is_stored_and_survives_a_restart() {
+    let policy = policy(20);
+    let mut state = at_stage(&policy, StageName::HandedOff);
+    let _failed = exit(&mut state, at(100));
+    let set = of(&state, SLOT).backoff.not_before;
+    assert!(set.is_some());
+    for later in [200, 500] {
+        let restored = journaled(&state, at(later));
+        assert_eq!(of(&restored, SLOT).backoff.not_before, set);
+        let plan = reconcile(&restored, &one(&policy), at(later));
+        assert!(plan.per_node.is_empty());
+    }
+}
+
+/// R61: each slot has its own deadline, and a pass asks to be woken for the earliest.
+#[test]
+fn slots_back_off_apart() {
+    let shape = shape_with(1, &[("web", 2, "v1")], &policy(0));
+    let gone = |text: &str, wait: u64| {
+        let mut record = in_stage(&shape, text, stage(StageName::Destroyed));
+        record.backoff = Backoff { failures: 1, delays: 1, not_before: Some(at(wait)) };
+        record
+    };
+    let state = state([gone("web-0", 900), gone("web-1", 400)]);
+    assert_eq!(reconcile(&state, &shape, at(0)).requeue_at, Some(at(400)));
+    assert_eq!(state.next_due(), Some(at(400)));
+}
+
+/// D5: five failures in a row hold the slot; its release begins anew with nothing counted.
+#[test]
+fn a_crash_loop_is_held_and_released() {
+    let policy = Policy::default();
+    let shape = one(&policy);
+    let mut state = at_stage(&policy, StageName::New);
+    let mut now = at(0);
+    for n in 1..=5 {
+        let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, now);
+        let refused = Err(definite(FailureClass::Capacity));
+        let _failed = reported(&mut state, SLOT, 1, refused, now);
+        let code = of(&state, SLOT).hold.as_ref().map(|hold| hold.code);
+        assert_eq!(code, (n == 5).then_some(HoldCode::CrashLoop), "failure {n}");
+        if n < 5 {
+            now = begin_again(&mut state, &shape, now);
+        }
+    }
+    while let Some((_, transition)) = reconcile(&state, &shape, now).take_transitions().next() {
+        decided(&mut state, transition, now);
+    }
+    let late = now.after(Millis::from_secs(1_000_000));
+    assert!(reconcile(&state, &shape, late).is_empty(), "it waits for an operator");
+    assert_eq!(of(&state, SLOT).stage.name(), StageName::Destroyed, "with nothing left behind");
+    assert_eq!(state.fold(Fact::ReleasedSlot(slot(SLOT)), late), Verdict::Applied);
+    assert_eq!(state.fold(Fact::ReleasedSlot(slot(SLOT)), late), Verdict::Unchanged);
+    assert_eq!(begin_again(&mut state, &shape, late), late);
+    assert_eq!(of(&state, SLOT).backoff, Backoff::default());
+}
+
+/// C6: what can never work is not tried again: it is held at the first failure.
+#[test]
+fn a_terminal_refusal_is_held_at_once() {
+    for class in [FailureClass::Invalid, FailureClass::Auth] {
+        let mut state = at_stage(&policy(0), StageName::New);
+        let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, at(0));
+        let _failed = reported(&mut state, SLOT, 1, Err(definite(class)), at(0));
+        let hold = of(&state, SLOT).hold.clone().expect("a hold");
+        assert_eq!(hold.code, HoldCode::Refused);
+        assert!(!hold.text.as_str().is_empty());
+    }
+}
