@@ -104,6 +104,7 @@ enum Woken {
 
 impl Console {
     async fn serve(&mut self) -> Result<Farewell, ConsoleError> {
+        self.fold_quietly(Msg::Tick(self.clock.now()));
         let first = self.link_news();
         let mut farewell = self.fold(first)?;
         while farewell.is_none() {
