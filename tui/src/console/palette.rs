@@ -42,8 +42,6 @@ impl Palette {
         let plain = Style::new();
         let colored = matches!(self.0, Color::Sixteen);
         match role {
-            Role::Plain => plain,
-            Role::Strong | Role::Focus => plain.add_modifier(Modifier::BOLD),
             Role::Selected => plain.add_modifier(Modifier::REVERSED),
             Role::Hold => {
                 let style = plain.add_modifier(Modifier::BOLD.union(Modifier::REVERSED));
@@ -54,8 +52,10 @@ impl Palette {
             Role::Busy if colored => plain.fg(Ansi::Cyan),
             Role::Draft if colored => plain.fg(Ansi::Yellow).add_modifier(Modifier::BOLD),
             Role::Bad if colored => plain.fg(Ansi::Red).add_modifier(Modifier::BOLD),
-            Role::Draft | Role::Bad => plain.add_modifier(Modifier::BOLD),
-            Role::Faint | Role::Good | Role::Busy => plain,
+            Role::Strong | Role::Focus | Role::Draft | Role::Bad => {
+                plain.add_modifier(Modifier::BOLD)
+            }
+            Role::Plain | Role::Faint | Role::Good | Role::Busy => plain,
         }
     }
 }

@@ -104,6 +104,7 @@ enum Woken {
 
 impl Console {
     async fn serve(&mut self) -> Result<Farewell, ConsoleError> {
+        self.fold_quietly(Msg::Tick(self.clock.now()));
         let first = self.link_news();
         let mut farewell = self.fold(first)?;
         while farewell.is_none() {
@@ -214,8 +215,8 @@ impl Console {
 
     fn order(&mut self, cmd: Cmd) -> Result<Option<Farewell>, ConsoleError> {
         match cmd {
-            Cmd::Plan { id, edit } => self.send(Request { id, ask: Ask::Plan(edit) })?,
-            Cmd::Apply(confirmed) => self.send(confirmed.into_request())?,
+            Cmd::Plan { id, edit } => self.send(Request { id, ask: Ask::Plan(edit) }),
+            Cmd::Apply(confirmed) => self.send(confirmed.into_request()),
             Cmd::Redraw => {
                 self.screen.clear()?;
                 self.urgent = true;
@@ -231,12 +232,11 @@ impl Console {
     }
 
     /// A request that nobody takes is a lost link.
-    fn send(&mut self, request: Request) -> Result<(), ConsoleError> {
+    fn send(&mut self, request: Request) {
         if self.link.requests.send(request).is_err() {
             let msg = self.lost("the driver's side takes no requests");
             self.fold_quietly(msg);
         }
-        Ok(())
     }
 
     fn fold_quietly(&mut self, msg: Msg) {

@@ -112,26 +112,25 @@ const fn place(stage: StageName) -> Option<usize> {
 ///
 /// Beyond the steps forward: a deletion ends in `F` or in nothing; any node may fail, be held, or be taken down; a cancelled session falls back to
 /// the endpoint; a job that ended goes to rest from its bootstrap; a released hold goes on wherever it stood.
-pub const fn legal(from: char, to: char) -> bool {
-    match (from, to) {
-        ('.', 'N' | '?')
-        | ('N', 'L')
-        | ('L', 'E' | 'B')
-        | ('E', 'B')
-        | ('B', 'H' | 'd' | 'E')
-        | ('H', 'd' | 'E')
-        | ('d', 'E')
-        | ('F', 'N' | '.')
-        | ('X', '?' | 'F' | '.')
-        | ('N' | 'L' | 'E' | 'B' | 'H' | 'd', 'F' | '?' | 'X')
-        | ('F', '?' | 'X')
-        | ('?', 'N' | 'L' | 'E' | 'B' | 'H' | 'd' | 'F' | 'X' | '.') => true,
-        _ => from as u32 == to as u32 && is_letter(from),
-    }
+pub fn legal(from: char, to: char) -> bool {
+    next(from).is_some_and(|letters| from == to || letters.contains(to))
 }
 
-const fn is_letter(c: char) -> bool {
-    matches!(c, '.' | 'N' | 'L' | 'E' | 'B' | 'H' | 'd' | 'F' | '?' | 'X')
+/// The letters that may follow a letter, beside itself; nothing for what is no letter.
+const fn next(letter: char) -> Option<&'static str> {
+    match letter {
+        '.' => Some("N?"),
+        'N' => Some("LF?X"),
+        'L' => Some("EBF?X"),
+        'E' => Some("BF?X"),
+        'B' => Some("HdEF?X"),
+        'H' => Some("dEF?X"),
+        'd' => Some("EF?X"),
+        'F' => Some("N.?X"),
+        'X' => Some("F.?"),
+        '?' => Some(".NLEBHdFX"),
+        _ => None,
+    }
 }
 
 /// The last `width` letters of a ribbon, filled with `.` on the left, each with whether it stands in an

@@ -1,4 +1,7 @@
 //! What the front end promises, seen from outside.
+//!
+//! Marked as tests throughout, so that helpers may unwrap as the tests themselves may.
+#![cfg(test)]
 
 mod console_fixture;
 mod console_fuzz;

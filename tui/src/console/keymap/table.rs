@@ -129,9 +129,10 @@ static TABLE: &[Binding] = &[
     bind(S::Typed, &[Key::Esc], "Esc", I::Say(Say::Back), "keep the draft", "cancel"),
     bind(S::Typed, &[Ctrl('r')], "Ctrl-R", I::Say(Say::Replan), "plan again", "re-plan"),
     bind(S::Answer, &[Char('r')], "r", I::Say(Say::Replan), "plan again", "re-plan"),
+    bind(S::Answer, &[Key::Enter], "Enter", I::Say(Say::Accept), "close what is over", ""),
     bind(
         S::Answer,
-        &[Key::Esc, Key::Enter, Char('q')],
+        &[Key::Esc, Char('q')],
         "Esc",
         I::Say(Say::Back),
         "close; what was sent goes on",

@@ -32,8 +32,11 @@ pub(crate) enum KeyEvent {
     Hangup,
 }
 
-/// The library reports with a wait of zero only what it has parsed already; one millisecond makes it read.
-const DRAIN: Duration = Duration::from_millis(1);
+/// How long to ask the library for more. With a wait of zero it never reads, and if its thread is not run for as
+/// long as it may wait, it says that there is nothing although it holds keys. So it is asked for long, and twice;
+/// that delays no key, because it answers as soon as it has one.
+const DRAIN: Duration = Duration::from_millis(20);
+const DRAIN_TIMES: u8 = 2;
 
 /// The running thread.
 pub(crate) struct Input {
@@ -145,7 +148,13 @@ fn wait(tty: &Tty, stopped: &OwnedFd) -> Wake {
 
 /// Reads what is ready; false if nobody listens any more.
 fn drain(sender: &UnboundedSender<KeyEvent>) -> io::Result<bool> {
-    while event::poll(DRAIN)? {
+    let mut quiet = 0_u8;
+    while quiet < DRAIN_TIMES {
+        if !event::poll(DRAIN)? {
+            quiet = quiet.saturating_add(1);
+            continue;
+        }
+        quiet = 0;
         if let Some(key) = key(&event::read()?)
             && sender.send(KeyEvent::Key(key)).is_err()
         {

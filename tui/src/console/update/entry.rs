@@ -46,7 +46,7 @@ fn filter_by(model: &mut Model, text: &str) {
 fn typed(mut entry: Entry, c: char) -> Entry {
     match &mut entry {
         Entry::Filter { text, .. } if text.len() < FILTER_LEN_MAX && !c.is_control() => {
-            text.push(c)
+            text.push(c);
         }
         Entry::Count { text, .. } if text.len() < COUNT_LEN_MAX && c.is_ascii_digit() => {
             text.push(c);

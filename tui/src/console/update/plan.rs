@@ -162,19 +162,16 @@ fn send(model: &mut Model, confirmed: Confirmed) -> Vec<Cmd> {
 
 /// Keys while a plan is asked for or applied, and after.
 pub(super) fn answered(model: &mut Model, intent: Intent) -> Vec<Cmd> {
-    let again = match model.plan_stage() {
-        Some(PlanStage::Stale(_) | PlanStage::Refused(_) | PlanStage::Failed(_)) => true,
-        Some(
-            PlanStage::Asking { .. }
-            | PlanStage::Prompt(_)
-            | PlanStage::Waiting { .. }
-            | PlanStage::Done(_)
-            | PlanStage::Unknown { .. },
-        )
-        | None => false,
+    let (again, over) = match model.plan_stage() {
+        Some(PlanStage::Stale(_) | PlanStage::Refused(_) | PlanStage::Failed(_)) => (true, true),
+        Some(PlanStage::Done(_) | PlanStage::Unknown { .. }) => (false, true),
+        Some(PlanStage::Asking { .. } | PlanStage::Prompt(_) | PlanStage::Waiting { .. })
+        | None => (false, false),
     };
     match intent {
         Intent::Say(Say::Back) => close(model),
+        // Typed ahead, Enter was meant for what comes, not for the wait.
+        Intent::Say(Say::Accept) if over => close(model),
         Intent::Say(Say::Replan) if again => return replan(model),
         Intent::Move(_) => popup::scroll(model, intent),
         Intent::Say(_) | Intent::Text(_) | Intent::Look(_) | Intent::Edit(_) | Intent::App(_) => {}

@@ -33,7 +33,7 @@ pub(super) fn content(model: &Model, slot: &LogicalNodeId, width: usize) -> Cont
 
 fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
     let now = model.now.wall;
-    let none = || "-".to_owned();
+    let nothing = || "-".to_owned();
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let track = model.glyphs().track(stage::track(node));
     let due = node.due.map(|due| match clock::left(due, now) {
@@ -51,13 +51,13 @@ fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
         ("ribbon", node.ribbon.clone()),
         ("ready", yes(node.ready)),
         ("deleting", yes(node.deleting)),
-        ("hold", node.hold.map_or_else(none, |code| code.as_str().to_owned())),
+        ("hold", node.hold.map_or_else(nothing, |code| code.as_str().to_owned())),
         ("attempt", node.attempt.to_string()),
-        ("pending", node.pending.map_or_else(none, |command| command.as_str().to_owned())),
+        ("pending", node.pending.map_or_else(nothing, |command| command.as_str().to_owned())),
         ("failures", node.failures.to_string()),
-        ("due", due.unwrap_or_else(none)),
-        ("last error", node.last_error.clone().unwrap_or_else(none)),
-        ("endpoint", node.endpoint.clone().unwrap_or_else(none)),
-        ("lease", node.lease.clone().unwrap_or_else(none)),
+        ("due", due.unwrap_or_else(nothing)),
+        ("last error", node.last_error.clone().unwrap_or_else(nothing)),
+        ("endpoint", node.endpoint.clone().unwrap_or_else(nothing)),
+        ("lease", node.lease.clone().unwrap_or_else(nothing)),
     ]
 }

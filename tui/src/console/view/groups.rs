@@ -65,7 +65,9 @@ fn histogram(group: &GroupView) -> String {
     }
     let held = [('?', group.held), ('X', group.deleting)];
     sums.extend(held.into_iter().filter(|(_, count)| *count > 0));
-    sums.into_iter().map(|(letter, count)| format!("{letter}{count}")).collect()
+    let parts: Vec<String> =
+        sums.into_iter().map(|(letter, count)| format!("{letter}{count}")).collect();
+    parts.concat()
 }
 
 fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> {

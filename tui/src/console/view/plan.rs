@@ -21,8 +21,8 @@ const CHANGES_MAX: usize = 1_000;
 pub(super) fn content(model: &Model, prompt: &Prompt, width: usize) -> Content {
     let ink = Ink::of(model);
     let plan = &prompt.plan;
-    let mut body = identity(model, plan, width);
-    body.push(summary(plan));
+    let mut body = summary(plan, width);
+    body.extend(identity(model, plan, width));
     let mut room = CHANGES_MAX;
     for group in
         plan.groups.iter().filter(|group| group.from != group.to || !group.changes.is_empty())
@@ -58,25 +58,33 @@ fn identity(model: &Model, plan: &PlanView, width: usize) -> Vec<Line> {
     let mut out = vec![Line::of(Role::Plain, head)];
     let hash = text::wrap(&format!("plan sha256:{}", plan.hash), width);
     out.extend(hash.into_iter().map(|line| Line::of(Role::Strong, line)));
-    out.push(Line::default());
     out
 }
 
-fn summary(plan: &PlanView) -> Line {
+/// What it does in numbers, as many to a line as fit.
+fn summary(plan: &PlanView, width: usize) -> Vec<Line> {
     let counts = [
-        (Role::Good, "+ create", plan.create),
         (Role::Bad, "- destroy", plan.destroy),
         (Role::Draft, "~ replace", plan.replace),
+        (Role::Good, "+ create", plan.create),
         (Role::Busy, "* repair", plan.repair),
-        (Role::Plain, "= unchanged", plan.unchanged),
         (Role::Bad, "! held", plan.blocked),
+        (Role::Plain, "= unchanged", plan.unchanged),
     ];
+    let mut out = Vec::new();
     let mut line = Line::default();
-    for (role, name, count) in counts {
-        let role = if count == 0 { Role::Faint } else { role };
-        line = line.and(role, format!("{name} {count}")).and(Role::Plain, "   ");
+    let mut used = 0_usize;
+    for (role, name, count) in counts.into_iter().filter(|(_, _, count)| *count > 0) {
+        let text = format!("{name} {count}   ");
+        if used > 0 && used.saturating_add(text.len()) > width.saturating_add(3) {
+            out.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        used = used.saturating_add(text.len());
+        line = line.and(role, text);
     }
-    line
+    out.push(line);
+    out
 }
 
 fn heading(group: &PlanGroupView) -> Line {
@@ -119,8 +127,8 @@ fn foot(model: &Model, prompt: &Prompt, width: usize) -> Vec<Line> {
     out.extend(demand.into_iter().map(|line| Line::of(Role::Strong, line)));
     if let Ladder::Name(name) = &prompt.ladder {
         let shown = text::cell(&format!("{}_", prompt.typed), name.len().saturating_add(1));
-        let line = Line::of(Role::Plain, "Type ").and(Role::Strong, name).and(Role::Plain, ": [");
-        out.push(line.and(Role::Draft, shown).and(Role::Plain, "]"));
+        let field = Line::of(Role::Plain, "Type ").and(Role::Strong, name).and(Role::Plain, ": [");
+        out.push(field.and(Role::Draft, shown).and(Role::Plain, "]"));
     }
     out.push(buttons(prompt));
     out

@@ -65,9 +65,8 @@ fn title(model: &Model, pane: Pane) -> String {
     match pane {
         Pane::Groups => format!("{head} {}", view.groups.len()),
         Pane::Fleet => fleet::title(model, view, &head),
-        Pane::Passes => head,
         Pane::Events if model.events.is_following() => format!("{head} [follow]"),
-        Pane::Events => head,
+        Pane::Passes | Pane::Events => head,
         Pane::Holds => format!("{head} {}", view.holds.len()),
     }
 }
