@@ -4,7 +4,6 @@ mod answer;
 mod factory;
 mod fence;
 mod fields;
-mod fill;
 mod options;
 mod pipe;
 mod plugin;

@@ -20,11 +20,11 @@ use super::{
     answer::{self, Answer},
     fence::FenceFile,
     fields::FieldError,
-    fill::filled,
     program::{CallError, Program},
     request::{Call, Request, spec_value},
     young::Young,
 };
+use crate::provider::template::{Values, filled};
 use crate::seam::{
     Capabilities, EffectContext, Exit, Leased, Provider, SessionObservation, SessionSink,
     StartRequest, Work,
@@ -224,7 +224,10 @@ impl Provider for ExecProvider {
         sink: SessionSink,
     ) -> Work<'a, Result<Handle, EffectFailure>> {
         Box::pin(async move {
-            let spec = filled(&start.request, &start.endpoint)
+            let StartRequest { request, endpoint, .. } = start;
+            let (attempt, boot) = (request.attempt.uuid, &request.spec.boot);
+            let values = Values::new(&request.slot, attempt, boot, &endpoint.ports);
+            let spec = filled(&request.spec, &values)
                 .map_err(|error| failed(Certainty::Definite, FailureClass::Invalid, &error))?;
             sink(SessionObservation { seq: 1, stage: SessionStage::SwactorStarting, line: None });
             let call = Request {

@@ -20,8 +20,8 @@ use super::{
     problem::Problem,
     stop::{end_carriers, stop_all},
     sweep::remove_tree,
-    template::{self, Values},
 };
+use crate::provider::template::{self, Values};
 use crate::seam::{EffectContext, Leased};
 
 /// Makes the lease of `ctx`, or adopts the one that the same request made before.

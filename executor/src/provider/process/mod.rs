@@ -1,7 +1,7 @@
 //! Nodes as processes of this machine.
 //!
 //! A lease is a directory with an owner file (`lease`, `files`) and ports (`ports`). A workload is a process in a
-//! session of its own (`spawn`, `prepare`, `template`, `session`), which survives the driver, is recognised by
+//! session of its own (`spawn`, `prepare`, `session`), which survives the driver, is recognised by
 //! more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`, `ending`). Its
 //! output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale controller.
 
@@ -22,7 +22,6 @@ mod session;
 mod spawn;
 mod stop;
 mod sweep;
-mod template;
 mod watch;
 
 pub use factory::ProcessFactory;

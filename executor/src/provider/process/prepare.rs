@@ -21,8 +21,8 @@ use super::{
     identity::{ATTEMPT_VAR, VERIFY_VAR},
     problem::Problem,
     spawn::Launch,
-    template::Values,
 };
+use crate::provider::template::Values;
 
 /// Names that a node inherits from the driver.
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TZ", "TMPDIR"];

@@ -8,6 +8,8 @@ use reconciler_core::{
     redact::Redacted,
 };
 
+use crate::provider::template::TemplateError;
+
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
@@ -30,6 +32,8 @@ pub(super) enum Problem {
     },
     #[error("{0}")]
     Invalid(String),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     #[error("{0}")]
     Workload(String),
     #[error("there is no lease at {0}")]
@@ -52,7 +56,9 @@ impl Problem {
     fn class(&self) -> FailureClass {
         match self {
             Self::Fenced { .. } => FailureClass::Fenced,
-            Self::Foreign { .. } | Self::Garbled { .. } | Self::Invalid(_) => FailureClass::Invalid,
+            Self::Foreign { .. } | Self::Garbled { .. } | Self::Template(_) | Self::Invalid(_) => {
+                FailureClass::Invalid
+            }
             Self::Io { source, .. } => class_of(source),
             Self::Workload(_) => FailureClass::Workload,
             Self::NoLease(_) => FailureClass::NotFound,
@@ -70,7 +76,11 @@ impl Problem {
     pub(super) fn ambiguous(&self) -> EffectFailure {
         let refused = matches!(
             self,
-            Self::Fenced { .. } | Self::Foreign { .. } | Self::Garbled { .. } | Self::Invalid(_)
+            Self::Fenced { .. }
+                | Self::Foreign { .. }
+                | Self::Garbled { .. }
+                | Self::Template(_)
+                | Self::Invalid(_)
         );
         self.failure(if refused { Certainty::Definite } else { Certainty::Ambiguous })
     }

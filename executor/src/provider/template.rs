@@ -1,17 +1,27 @@
 //! Fills the placeholders of a boot spec.
 //!
-//! In command, environment and verify commands: `{port}` (the first port; one named `main` is allocated if the
-//! spec lists none), `{port:NAME}`, `{slot}`, `{group}`, `{index}`, `{attempt}` (its UUID). A port name that
-//! the spec does not list is refused. All other text in braces stays as it is, so that JSON needs no escapes.
+//! In command, environment and verify commands: `{port}` (the first port; one named `main` where the spec lists
+//! none), `{port:NAME}`, `{slot}`, `{group}`, `{index}`, `{attempt}` (its UUID), and `{levelhead}` (the path of
+//! this program, so that an example needs nothing installed). A port that the attempt does not have is refused.
+//! All other text in braces stays as it is, so that JSON needs no escapes.
 
 use std::collections::BTreeMap;
 
 use reconciler_core::{
-    desired::BootSpec,
+    desired::{BootSpec, NodeSpec},
     id::{LogicalNodeId, Uuid},
 };
 
-use super::problem::Problem;
+/// A placeholder that cannot be filled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TemplateError {
+    /// It names a port that the attempt does not have.
+    #[error("the placeholder for port `{0}` names no port of the spec")]
+    NoPort(String),
+    /// A port is listed twice.
+    #[error("port `{0}` is listed twice")]
+    PortTwice(String),
+}
 
 /// The port of a spec that uses `{port}` and lists none.
 const MAIN_PORT: &str = "main";
@@ -32,12 +42,16 @@ impl<'a> Values<'a> {
         boot: &BootSpec,
         ports: &'a BTreeMap<String, u16>,
     ) -> Self {
-        let first = boot.ports.first().map_or(MAIN_PORT, String::as_str);
-        Self { slot, attempt, ports, first_port: ports.get(first).copied() }
+        let first_port = match boot.ports.first() {
+            Some(first) => ports.get(first).copied(),
+            // What lists no port may still have one: `main` here, whatever it is called elsewhere.
+            None => ports.values().next().copied().filter(|_| ports.len() == 1),
+        };
+        Self { slot, attempt, ports, first_port }
     }
 
     /// `text` with its placeholders filled.
-    pub(super) fn fill(&self, text: &str) -> Result<String, Problem> {
+    pub(super) fn fill(&self, text: &str) -> Result<String, TemplateError> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
@@ -58,12 +72,16 @@ impl<'a> Values<'a> {
         Ok(out)
     }
 
-    fn value(&self, name: &str) -> Result<Option<String>, Problem> {
+    fn value(&self, name: &str) -> Result<Option<String>, TemplateError> {
         Ok(Some(match name {
             "slot" => self.slot.to_string(),
             "group" => self.slot.group.to_string(),
             "index" => self.slot.index.to_string(),
             "attempt" => self.attempt.to_string(),
+            "levelhead" => match std::env::current_exe() {
+                Ok(program) => program.to_string_lossy().into_owned(),
+                Err(_unknown) => return Ok(None),
+            },
             "port" => {
                 self.first_port.map(|port| port.to_string()).ok_or_else(|| no_port("main"))?
             }
@@ -77,12 +95,23 @@ impl<'a> Values<'a> {
     }
 }
 
-fn no_port(name: &str) -> Problem {
-    Problem::Invalid(format!("the placeholder for port `{name}` names no port of the spec"))
+fn no_port(name: &str) -> TemplateError {
+    TemplateError::NoPort(name.to_owned())
+}
+
+/// `spec` with every placeholder of command, environment and verify commands filled.
+pub(super) fn filled(spec: &NodeSpec, values: &Values<'_>) -> Result<NodeSpec, TemplateError> {
+    let mut spec = spec.clone();
+    let boot = &mut spec.boot;
+    let verify = boot.verify.iter_mut().flat_map(|command| command.argv.iter_mut());
+    for text in boot.command.iter_mut().chain(boot.env.values_mut()).chain(verify) {
+        *text = values.fill(text)?;
+    }
+    Ok(spec)
 }
 
 /// Names of the ports to allocate for `boot`.
-pub(super) fn port_names(boot: &BootSpec) -> Result<Vec<String>, Problem> {
+pub(super) fn port_names(boot: &BootSpec) -> Result<Vec<String>, TemplateError> {
     let mut names = boot.ports.clone();
     if names.is_empty() && texts(boot).any(|text| text.contains("{port}")) {
         names.push(MAIN_PORT.to_owned());
@@ -90,13 +119,13 @@ pub(super) fn port_names(boot: &BootSpec) -> Result<Vec<String>, Problem> {
     let mut sorted: Vec<&String> = names.iter().collect();
     sorted.sort_unstable();
     if let Some([twice, _]) = sorted.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
-        return Err(Problem::Invalid(format!("port `{twice}` is listed twice")));
+        return Err(TemplateError::PortTwice((*twice).clone()));
     }
     Ok(names)
 }
 
 /// Checks that every placeholder of `boot` can be filled, before anything is made for it.
-pub(super) fn check(boot: &BootSpec, values: &Values<'_>) -> Result<(), Problem> {
+pub(super) fn check(boot: &BootSpec, values: &Values<'_>) -> Result<(), TemplateError> {
     texts(boot).filter(|text| text.contains('{')).try_for_each(|text| values.fill(text).map(drop))
 }
 
