@@ -206,6 +206,28 @@ fn a_link_that_breaks_during_an_apply_leaves_it_unknown_until_an_answer_comes() 
 }
 
 #[test]
+fn a_driver_that_takes_over_leaves_an_apply_unknown() {
+    let mut console = prompted(&create());
+    assert!(applied(&console.key(Key::Char('a'))).is_some());
+    let mut other = run_view();
+    if let Some(driver) = &mut other.driver {
+        driver.pid = 4243;
+    }
+    console.msg(Msg::Snapshot(Arc::new(other)));
+    assert!(has(&console, "outcome unknown: another driver took over"));
+}
+
+#[test]
+fn an_enter_typed_ahead_neither_confirms_nor_calls_the_plan_off() {
+    let mut console = Console::new(120, 36);
+    let (id, _) = console.ask("+");
+    assert!(console.hasty_key(Key::Enter).is_empty());
+    console.msg(Msg::Reply(Reply::Plan(id, Ok(create()))));
+    assert!(console.hasty_key(Key::Enter).is_empty());
+    assert!(has(&console, "Apply plan?"));
+}
+
+#[test]
 fn looking_elsewhere_cancels_nothing_and_the_outcome_still_shows() {
     let mut console = prompted(&create());
     let cmds = console.key(Key::Char('a'));

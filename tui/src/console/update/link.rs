@@ -19,6 +19,10 @@ pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
         model.draft.clear();
         model.flash("this is another run: the draft was dropped");
     }
+    if let Some(pid) = takeover(model, &view) {
+        model.flash(format!("another driver took over: pid {pid}"));
+        interrupt(model, "another driver took over");
+    }
     let gone = model.draft.follow(&view);
     if let Some(group) = gone.first() {
         model.flash(format!("{group} is gone: its draft was dropped"));
@@ -30,21 +34,33 @@ pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
     }
 }
 
+/// The driver that drives instead of the one that was seen before.
+fn takeover(model: &Model, view: &RunView) -> Option<u32> {
+    let before = model.live.as_ref()?.driver.as_ref()?;
+    let after = view.driver.as_ref()?;
+    (before.fence != after.fence || before.pid != after.pid).then_some(after.pid)
+}
+
 /// The link is gone: what was under way becomes unknown, what was only asked for has failed.
 pub(super) fn lost(model: &mut Model, since: Timestamp, why: &str) {
     model.link = Link::Lost { since, why: why.to_owned() };
     model.dirty = true;
+    interrupt(model, why);
+}
+
+/// Nobody who was asked answers any longer.
+fn interrupt(model: &mut Model, why: &str) {
     let detached = model.is_applying();
     let Some(Popup::Plan { stage, .. }) = &mut model.popup else {
         if detached {
-            model.flash("the link broke during an apply: its outcome is unknown here");
+            model.flash("an apply was under way when the driver was lost: its outcome is unknown");
         }
         return;
     };
     let next = match stage.as_ref() {
         PlanStage::Asking { .. } => Some(PlanStage::Failed(Refusal {
             kind: RefusalKind::Unavailable,
-            message: format!("the link broke before the plan came: {why}"),
+            message: format!("no plan came: {why}"),
             moved: Vec::new(),
             hint: None,
         })),
