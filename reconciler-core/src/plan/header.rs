@@ -3,6 +3,7 @@
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     string::String,
+    sync::Arc,
     vec::Vec,
 };
 
@@ -11,7 +12,7 @@ use crate::{
     canonical::Canon,
     desired::ClusterShape,
     id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
-    observed::{ClusterState, NodeRecord, StageName},
+    observed::{ClusterState, GroupState, NodeRecord, StageName},
     reconcile::Reason,
 };
 
@@ -150,7 +151,11 @@ fn observation_digest(observed: &ClusterState) -> PlanHash {
         text.push_str(&observation(record).write());
         text.push('\n');
     }
-    for (name, group) in observed.groups() {
+    // A group without records says nothing: it is not there any more after a restart.
+    let doubtful = |(_, group): &(&GroupId, &Arc<GroupState>)| {
+        group.hold().is_some() || group.orphans().next().is_some()
+    };
+    for (name, group) in observed.groups().filter(doubtful) {
         let holds = group.hold().map(|hold| Canon::text(hold.code.as_str()));
         let orphans = group.orphans().map(|(_, o)| Canon::text(o.lease.id.as_str()));
         let canon = Canon::object([

@@ -18,10 +18,10 @@ fn at_stage(name: StageName) -> ClusterState {
     state([in_stage(&shape(&[("web", 1)]), SLOT, stage(name))])
 }
 
-fn session(state: &mut ClusterState, id: u64, seq: u64, stage: SessionStage) -> Verdict {
+fn session(state: &mut ClusterState, id: u64, seq: u64, said: SessionStage) -> Verdict {
     let attempt = of(state, SLOT).attempt;
     let session = SessionId::new(id);
-    state.fold(Fact::Session { slot: slot(SLOT), attempt, session, seq, stage }, at(5))
+    state.fold(Fact::Session { slot: slot(SLOT), attempt, session, seq, stage: said }, at(5))
 }
 
 fn exited() -> WorkloadState {

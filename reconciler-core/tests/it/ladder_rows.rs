@@ -255,8 +255,8 @@ fn one_bad_record_holds_itself_alone() {
     });
     let plan = reconcile(&state(records), &many, at(0));
     assert_eq!(plan.per_node.len(), 99);
-    let [(held, Transition::Hold(hold))] = &plan.transitions[..] else { panic!("{plan:?}") };
-    assert_eq!((held, hold.code), (&slot("web-40"), HoldCode::Unrecognised));
+    let [(bad, Transition::Hold(hold))] = &plan.transitions[..] else { panic!("{plan:?}") };
+    assert_eq!((bad, hold.code), (&slot("web-40"), HoldCode::Unrecognised));
 }
 
 /// P6: a crash-looping slot waits for its release; another revision is a fresh start.
@@ -277,19 +277,19 @@ fn a_held_slot_waits_for_release_or_another_revision() {
 fn a_held_group_only_waits_and_looks() {
     let text = Redacted::new("nothing to be seen");
     let hold = Hold { code: HoldCode::Implausible, text, since: at(0) };
-    let held = |record: NodeRecord| {
+    let decided = |record: NodeRecord| {
         let holds = [(record.slot.group.clone(), hold.clone())];
         reconcile(&ClusterState::restore([record], holds, at(0)), &one(), at(20_000))
     };
     for name in StageName::ALL.into_iter().filter(|name| *name != StageName::LeaseRequested) {
-        assert!(held(in_named(name)).is_empty(), "{name:?}");
+        assert!(decided(in_named(name)).is_empty(), "{name:?}");
     }
     let rung = Rung::GroupHeld(HoldCode::Implausible);
-    waits(&held(in_named(StageName::HandedOff)), &rung, None);
+    waits(&decided(in_named(StageName::HandedOff)), &rung, None);
     let mut record = in_named(StageName::LeaseRequested);
     record.pending = Some(pending(CommandKind::CreateLease, 1, at(100)));
-    assert_eq!(transition(&held(record.clone())), Some(&Transition::Expire));
+    assert_eq!(transition(&decided(record.clone())), Some(&Transition::Expire));
     record.pending = None;
     record.ambiguity = Some(ambiguity(CommandKind::CreateLease, at(100)));
-    assert_eq!(held(record).looks, [slot("web-0")]);
+    assert_eq!(decided(record).looks, [slot("web-0")]);
 }

@@ -1,1 +1,173 @@
-//! Placeholder.
+//! The plan's hash: fixed for fixed inputs, and another for each input changed alone (R78, R82, P3).
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use reconciler_core::{
+    desired::{ClusterShape, Policy},
+    effect::CommandKind,
+    id::{Fence, Generation, PlanHash, PlanSerial, ProviderName},
+    observed::{ClusterState, LeaseId, NodeRecord, NodeStage, StageName},
+    plan::{LifecyclePlan, PlanInput, Scope, project},
+    time::{Millis, Timestamp},
+};
+
+use crate::fleet::{T0, ambiguity, at, in_stage, provider, shape_with, stage, state};
+use crate::laws_single::journaled;
+use crate::trace::{apply, begin, input};
+
+/// Everything that a plan is made from.
+#[derive(Clone)]
+struct Inputs {
+    base: ClusterShape,
+    target: ClusterShape,
+    capabilities: BTreeMap<ProviderName, String>,
+    fence: Fence,
+    serial: PlanSerial,
+    parallelism: u32,
+    record: NodeRecord,
+    now: Timestamp,
+}
+
+fn inputs() -> Inputs {
+    let base = shape_with(1, &[("web", 1, "v1")], &Policy::default());
+    Inputs {
+        record: in_stage(&base, "web-0", stage(StageName::Dormant)),
+        target: shape_with(2, &[("db", 1, "v1"), ("web", 1, "v2")], &Policy::default()),
+        base,
+        capabilities: BTreeMap::from([(provider(), "process 1".to_owned())]),
+        fence: Fence::new(3),
+        serial: PlanSerial::new(5),
+        parallelism: 16,
+        now: T0,
+    }
+}
+
+fn planned(inputs: &Inputs, observed: &ClusterState) -> LifecyclePlan {
+    let input = PlanInput {
+        base: &inputs.base,
+        target: &inputs.target,
+        capabilities: &inputs.capabilities,
+        fence: inputs.fence,
+        serial: inputs.serial,
+        parallelism: inputs.parallelism,
+    };
+    project(observed, &input, Scope::All, inputs.now).expect("a plan that settles")
+}
+
+fn hash(inputs: &Inputs) -> PlanHash {
+    planned(inputs, &state([inputs.record.clone()])).hash
+}
+
+/// R82: the hash of fixed inputs, as every machine and process computes it.
+const GOLDEN: &str = include_str!("plan_hash.golden");
+
+/// R82: fixed inputs have a fixed hash.
+#[test]
+fn fixed_inputs_have_a_fixed_hash() {
+    assert_eq!(hash(&inputs()).to_string(), GOLDEN.trim());
+    assert_eq!(hash(&inputs()), hash(&inputs()));
+}
+
+/// One input, changed alone.
+type Change = (&'static str, fn(&mut Inputs));
+
+/// R78: each input changed alone gives another hash.
+#[test]
+fn each_input_changes_the_hash() {
+    let patient = || Policy { stable: Millis::from_secs(99), ..Policy::default() };
+    let changes: [Change; 15] = [
+        ("base generation", |i| i.base = i.base.at_generation(Generation::new(9))),
+        ("target generation", |i| i.target = i.target.at_generation(Generation::new(9))),
+        ("count", |i| {
+            i.target = shape_with(2, &[("db", 2, "v1"), ("web", 1, "v2")], &Policy::default());
+        }),
+        ("spec", |i| {
+            i.target = shape_with(2, &[("db", 1, "v3"), ("web", 1, "v2")], &Policy::default());
+        }),
+        ("fence", |i| i.fence = i.fence.next()),
+        ("serial", |i| i.serial = i.serial.next()),
+        ("parallelism", |i| i.parallelism += 1),
+        ("capability", |i| {
+            i.capabilities.insert(provider(), "process 2".to_owned());
+        }),
+        ("another provider", |i| {
+            i.capabilities.insert("other".parse().expect("a name"), String::new());
+        }),
+        ("stage", |i| i.record.stage = stage(StageName::EndpointKnown)),
+        ("attempt", |i| i.record.attempt.ordinal = i.record.attempt.ordinal.next()),
+        ("lease", |i| {
+            if let NodeStage::Dormant { lease, .. } = &mut i.record.stage {
+                lease.id = LeaseId::new("l-2");
+            }
+        }),
+        ("certainty", |i| i.record.missing_since = Some(T0)),
+        ("revision", |i| i.record.revision = i.target.expand()[1].revision),
+        ("ambiguity", |i| {
+            i.record.ambiguity = Some(ambiguity(CommandKind::StartBootstrap, T0));
+        }),
+    ];
+    let mut seen = BTreeMap::from([(hash(&inputs()), "nothing")]);
+    for (what, change) in changes {
+        let mut other = inputs();
+        change(&mut other);
+        let twin = seen.insert(hash(&other), what);
+        assert_eq!(twin, None, "{what} changes the hash");
+    }
+    let mut treated = inputs();
+    treated.target = shape_with(2, &[("db", 1, "v1"), ("web", 1, "v2")], &patient());
+    assert_ne!(hash(&treated), hash(&inputs()), "how nodes are treated is shown as well");
+}
+
+/// D2: times, ages, sequences and what is steady anyway are no part of the hash.
+#[test]
+fn what_says_nothing_changes_nothing() {
+    let changes: [Change; 4] = [
+        ("the moment", |i| i.now = at(1_000_000)),
+        ("since", |i| i.record.since = at(5)),
+        ("backoff", |i| i.record.backoff.failures = 2),
+        ("stable or not yet", |i| i.record.stage = stage(StageName::HandedOff)),
+    ];
+    for (what, change) in changes {
+        let mut other = inputs();
+        change(&mut other);
+        assert_eq!(hash(&other), hash(&inputs()), "{what}");
+    }
+}
+
+/// R80: the hash is that of the canonical text, which anyone can compute again.
+#[test]
+fn the_hash_is_that_of_the_text() {
+    let inputs = inputs();
+    let plan = planned(&inputs, &state([inputs.record.clone()]));
+    let text = LifecyclePlan::canonical(&plan.header, &plan.steps);
+    assert_eq!(PlanHash::of(text.as_bytes()), plan.hash);
+    assert_ne!(PlanHash::of(text.replacen("web-0", "web-1", 1).as_bytes()), plan.hash);
+    assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config {
+        cases: 48, failure_persistence: None, ..Default::default()
+    })]
+
+    /// R82, R84: after any history, a plan settles, and another process makes the same from the journal.
+    #[test]
+    fn any_history_has_one_plan(trace in prop::collection::vec(input(), 0..50)) {
+        let mut world = begin();
+        for input in &trace {
+            apply(&mut world, input);
+        }
+        let mut inputs = inputs();
+        inputs.base = world.shape.clone();
+        inputs.target = world.shape.clone();
+        inputs.now = world.seen;
+        let plan = planned(&inputs, &world.state);
+        prop_assert_eq!(&planned(&inputs, &world.state), &plan);
+        let orphans = world.state.groups().any(|(_, group)| group.orphans().next().is_some());
+        if !orphans {
+            let restored = journaled(&world.state, world.seen);
+            prop_assert_eq!(planned(&inputs, &restored).hash, plan.hash);
+        }
+    }
+}

@@ -1,1 +1,279 @@
-//! Placeholder.
+//! The plan as a projection: its steps, what blocks it, and that a fault-free world takes exactly them (D2).
+//!
+//! What binds a plan to its inputs stands in `plan_hash`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use reconciler_core::{
+    desired::{ClusterShape, Policy},
+    effect::CommandKind,
+    fold::Fact,
+    hold::{Hold, HoldCode},
+    id::{Fence, PlanSerial},
+    observed::{Backoff, ClusterState, NodeStage, StageName},
+    plan::{ChangeKind, LifecyclePlan, PlanInput, Scope, project},
+    reconcile::Rung,
+    redact::Redacted,
+    time::{Millis, Timestamp},
+};
+
+use crate::fleet::{
+    T0, ambiguity, at, definite, dispatch, in_stage, pending, reported, shape, shape_with, slot,
+    stage, state,
+};
+use crate::world::{Fate, World};
+
+/// A plan for `scope` from `observed` to `target`.
+fn plan_of(
+    observed: &ClusterState,
+    target: &ClusterShape,
+    scope: Scope<'_>,
+    now: Timestamp,
+) -> LifecyclePlan {
+    let input = PlanInput {
+        base: target,
+        target,
+        capabilities: &BTreeMap::new(),
+        fence: Fence::new(3),
+        serial: PlanSerial::new(0),
+        parallelism: 4,
+    };
+    project(observed, &input, scope, now).expect("a plan that settles")
+}
+
+fn plan(observed: &ClusterState, target: &ClusterShape) -> LifecyclePlan {
+    plan_of(observed, target, Scope::All, T0)
+}
+
+fn actions(plan: &LifecyclePlan) -> Vec<(String, u64, CommandKind)> {
+    let one = |step: &reconciler_core::plan::PlanStep| {
+        (step.slot.to_string(), step.attempt.ordinal.get(), step.action)
+    };
+    plan.steps.iter().map(one).collect()
+}
+
+fn settled(shape: &ClusterShape) -> World {
+    let mut world = World::new(shape.clone(), T0);
+    assert!(world.settle().is_some());
+    world
+}
+
+const UP: [CommandKind; 4] = [
+    CommandKind::CreateLease,
+    CommandKind::LookupEndpoint,
+    CommandKind::StartBootstrap,
+    CommandKind::BootstrapConvergenceObserved,
+];
+const DOWN: [CommandKind; 2] = [CommandKind::CancelBootstrap, CommandKind::DestroyLease];
+
+fn steps(slot: &str, attempt: u64, kinds: &[CommandKind]) -> Vec<(String, u64, CommandKind)> {
+    kinds.iter().map(|kind| (slot.to_owned(), attempt, *kind)).collect()
+}
+
+/// R23: a node that is not there is created in four steps, each after the one before.
+#[test]
+fn a_create_has_four_steps_in_order() {
+    let plan = plan(&state([]), &shape(&[("web", 1)]));
+    assert_eq!(actions(&plan), steps("web-0", 1, &UP));
+    for (step, before) in plan.steps[1..].iter().zip(&plan.steps) {
+        assert_eq!(step.after, std::slice::from_ref(&before.key));
+    }
+    assert_eq!(plan.steps[0].after, Vec::<String>::new());
+    assert_eq!(plan.changes[0].kind, ChangeKind::Create);
+    assert_eq!(plan.counts.len(), 1);
+}
+
+/// R29, R30: a replacement takes the old attempt down before the next goes up.
+#[test]
+fn a_replacement_goes_down_before_it_goes_up() {
+    let world = settled(&shape(&[("web", 1)]));
+    let plan = plan(&world.state, &shape_with(2, &[("web", 1, "v2")], &Policy::default()));
+    let want = [steps("web-0", 1, &DOWN), steps("web-0", 2, &UP)].concat();
+    assert_eq!(actions(&plan), want);
+    assert_eq!((plan.changes[0].kind, plan.changes[0].ready), (ChangeKind::Replace, true));
+}
+
+/// R26 to R28: scaling and removal touch what they must and nothing else.
+#[test]
+fn scaling_plans_touch_only_what_changes() {
+    let world = settled(&shape(&[("db", 1), ("web", 2)]));
+    let up = plan(&world.state, &shape(&[("db", 1), ("web", 3)]));
+    assert_eq!(actions(&up), steps("web-2", 1, &UP));
+    let down = plan(&world.state, &shape(&[("db", 1), ("web", 1)]));
+    assert_eq!(actions(&down), steps("web-1", 1, &DOWN));
+    assert_eq!(down.changes[0].kind, ChangeKind::Destroy);
+    let dropped = plan(&world.state, &shape(&[("web", 2)]));
+    assert_eq!(actions(&dropped), steps("db-0", 1, &DOWN));
+}
+
+/// R90: the plan of what is as wanted is empty.
+#[test]
+fn a_converged_fleet_has_an_empty_plan() {
+    let shape = shape(&[("db", 1), ("web", 3)]);
+    let world = settled(&shape);
+    assert!(plan(&world.state, &shape).is_empty());
+    assert!(!plan(&state([]), &shape).is_empty());
+}
+
+/// R81: every step has its time, its key and what undoes it; keys are unique and edges point back (R79).
+#[test]
+fn every_step_is_complete() {
+    let world = settled(&shape(&[("web", 3)]));
+    let target = shape_with(2, &[("db", 2, "v1"), ("web", 2, "v2")], &Policy::default());
+    let plan = plan(&world.state, &target);
+    let mut known = BTreeSet::new();
+    let mut idempotency = BTreeSet::new();
+    for step in &plan.steps {
+        assert!(step.timeout > Millis::ZERO);
+        assert!(step.after.iter().all(|key| known.contains(key)), "an edge points back");
+        assert!(known.insert(step.key.clone()), "a key is unique");
+        assert!(idempotency.insert(step.idempotency_key()));
+        let undone = !matches!(
+            step.action,
+            CommandKind::LookupEndpoint | CommandKind::BootstrapConvergenceObserved
+        );
+        assert_eq!(step.inverse.is_some(), undone);
+    }
+}
+
+/// D2: held, ambiguous and pending slots end the projection and stand in it with their reasons.
+#[test]
+fn what_cannot_move_is_named() {
+    let shape = shape(&[("web", 4)]);
+    let mut held = in_stage(&shape, "web-0", stage(StageName::Destroyed));
+    let text = Redacted::new("five failures");
+    held.hold = Some(Hold { code: HoldCode::CrashLoop, text, since: at(0) });
+    let mut open = in_stage(&shape, "web-1", stage(StageName::LeaseRequested));
+    open.ambiguity = Some(ambiguity(CommandKind::CreateLease, at(500)));
+    let mut flying = in_stage(&shape, "web-2", stage(StageName::LeaseRequested));
+    flying.pending = Some(pending(CommandKind::CreateLease, 1, at(120_000)));
+    let dormant = in_stage(&shape, "web-3", stage(StageName::Dormant));
+    let plan = plan(&state([held, open, flying, dormant]), &shape);
+    let blocked: Vec<_> = plan.blocked.iter().map(|(slot, r)| (slot.clone(), &r.rung)).collect();
+    assert_eq!(blocked.len(), 2);
+    assert!(matches!(&blocked[0], (s, Rung::Held(HoldCode::CrashLoop, _)) if *s == slot("web-0")));
+    assert_eq!(blocked[1], (slot("web-1"), &Rung::Ambiguous(CommandKind::CreateLease)));
+    assert_eq!(actions(&plan), steps("web-2", 1, &UP[1..]), "what is on its way succeeds");
+}
+
+/// D2: the projection waits out a backoff, also when it is about that slot alone.
+#[test]
+fn a_backoff_is_waited_out() {
+    let shape = shape(&[("web", 2)]);
+    let mut gone = in_stage(&shape, "web-0", stage(StageName::Destroyed));
+    gone.backoff = Backoff { failures: 1, delays: 1, not_before: Some(at(50_000)) };
+    let state = state([gone, in_stage(&shape, "web-1", stage(StageName::Dormant))]);
+    let slots = BTreeSet::from([slot("web-0")]);
+    for scope in [Scope::All, Scope::Slots(&slots)] {
+        let plan = plan_of(&state, &shape, scope, T0);
+        assert_eq!(actions(&plan), steps("web-0", 2, &UP));
+    }
+}
+
+/// D2: a paused provider delays a plan and does not shorten it.
+#[test]
+fn a_pause_shortens_no_plan() {
+    let shape = shape(&[("web", 1)]);
+    let mut paused = state([in_stage(&shape, "web-0", NodeStage::New)]);
+    let limit =
+        reconciler_core::effect::FailureClass::RateLimited { retry_after: Millis::from_secs(30) };
+    let _sent = dispatch(&mut paused, "web-0", CommandKind::CreateLease, 1, at(0));
+    let _paused = reported(&mut paused, "web-0", 1, Err(definite(limit)), at(0));
+    assert_eq!(actions(&plan(&paused, &shape)), steps("web-0", 1, &UP));
+}
+
+/// D2: a plan about some slots alone has the steps of those and of no other.
+#[test]
+fn a_plan_may_be_about_some_slots() {
+    let mut world = settled(&shape(&[("web", 3)]));
+    for text in ["web-0", "web-2"] {
+        let attempt = world.state.record(&slot(text)).expect("a record").attempt;
+        world.things.remove(&attempt.uuid);
+        world.look(&slot(text));
+    }
+    let slots = BTreeSet::from([slot("web-2")]);
+    let some = plan_of(&world.state, &world.shape, Scope::Slots(&slots), world.now);
+    assert!(some.steps.iter().all(|step| step.slot == slot("web-2")));
+    let all = plan_of(&world.state, &world.shape, Scope::All, world.now);
+    let of_two = all.steps.iter().filter(|step| step.slot == slot("web-2")).cloned();
+    assert_eq!(some.steps, of_two.collect::<Vec<_>>());
+}
+
+/// Carries a plan's target out in a world without faults; what went out, per slot.
+fn carried_out(world: &mut World) -> BTreeMap<String, Vec<(u64, CommandKind)>> {
+    world.log.clear();
+    for _ in 0..400 {
+        let _plan = world.pass();
+        while !world.flights.is_empty() {
+            world.deliver(0, Fate::Succeed);
+        }
+        if world.is_settled() {
+            break;
+        }
+        world.advance(Millis::from_secs(1));
+    }
+    assert!(world.is_settled());
+    let mut sent = BTreeMap::<_, Vec<_>>::new();
+    for (slot, ordinal, kind) in &world.log {
+        sent.entry(slot.to_string()).or_default().push((ordinal.get(), *kind));
+    }
+    sent
+}
+
+/// The steps of a plan per slot. A provider may give the endpoint with the lease: then no lookup is needed.
+fn planned(plan: &LifecyclePlan) -> BTreeMap<String, Vec<(u64, CommandKind)>> {
+    let mut steps = BTreeMap::<_, Vec<_>>::new();
+    for (slot, ordinal, kind) in actions(plan) {
+        steps.entry(slot).or_default().push((ordinal, kind));
+    }
+    steps
+}
+
+fn without_lookups(
+    mut steps: BTreeMap<String, Vec<(u64, CommandKind)>>,
+) -> BTreeMap<String, Vec<(u64, CommandKind)>> {
+    for list in steps.values_mut() {
+        list.retain(|(_, kind)| *kind != CommandKind::LookupEndpoint);
+    }
+    steps
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config {
+        cases: 48, failure_persistence: None, ..Default::default()
+    })]
+
+    /// P3: what runs is what was shown: a world without faults takes the steps of the plan and no other.
+    #[test]
+    fn what_runs_is_what_was_planned(
+        before in (0_u32..4, 0_u32..3),
+        after in (0_u32..4, 0_u32..3),
+        newer in any::<bool>(),
+    ) {
+        let image = if newer { "v2" } else { "v1" };
+        let mut world = settled(&shape(&[("db", before.0), ("web", before.1)]));
+        let groups = [("db", after.0, image), ("web", after.1, "v1")];
+        let target = shape_with(2, &groups, &Policy::default());
+        let plan = plan_of(&world.state, &target, Scope::All, world.now);
+        world.reshape(target);
+        let sent = carried_out(&mut world);
+        prop_assert_eq!(without_lookups(sent), without_lookups(planned(&plan)));
+    }
+}
+
+/// D2: a hold on a whole group names each slot that would move.
+#[test]
+fn a_held_group_blocks_its_slots() {
+    let shape = shape(&[("web", 2)]);
+    let mut world = settled(&shape);
+    world.advance(Millis::from_secs(60));
+    world.list(reconciler_core::effect::Listing::Complete(Vec::new()));
+    let target = shape_with(2, &[("web", 2, "v2")], &Policy::default());
+    let blocked = plan_of(&world.state, &target, Scope::All, world.now);
+    assert!(blocked.steps.is_empty() && blocked.blocked.len() == 2, "{blocked:?}");
+    let group = crate::fleet::group("web");
+    let _released = world.state.fold(Fact::ReleasedGroup(group), world.now);
+    let free = plan_of(&world.state, &target, Scope::All, world.now);
+    assert!(free.blocked.is_empty() && !free.steps.is_empty());
+}

@@ -217,7 +217,7 @@ impl World {
             workload: WorkloadState::Absent,
         });
         // Every second lease comes with its endpoint.
-        let endpoint = (flight.step.get() % 2 == 0).then(Endpoint::default);
+        let endpoint = flight.step.get().is_multiple_of(2).then(Endpoint::default);
         EffectOutcome::Leased { lease: thing.lease.clone(), endpoint }
     }
 

@@ -1,0 +1,118 @@
+//! The cost of change: it follows what changed, not what exists (SC1 to SC4, SC6).
+
+use std::hint::black_box;
+
+use reconciler_core::{
+    desired::ClusterShape, id::LogicalNodeId, observed::ClusterState, reconcile::reconcile_some,
+    time::Millis,
+};
+use stats_alloc::Region;
+
+use crate::COUNTING;
+use crate::fleet::{self, NOW};
+use crate::floor;
+use crate::report::{Report, median, middle, size, timed};
+
+/// One change after another: fold, decide what changed, publish a snapshot. Nanoseconds of each.
+fn one_by_one(state: &mut ClusterState, shape: &ClusterShape, slots: Vec<LogicalNodeId>) -> f64 {
+    let mut published = state.snapshot();
+    let mut all = Vec::with_capacity(slots.len());
+    for slot in slots {
+        let fact = fleet::exited(state, slot);
+        all.push(timed(|| {
+            let verdict = state.fold(fact, NOW);
+            state.mark_due(NOW);
+            let dirty = state.take_dirty();
+            let plan = reconcile_some(state, shape, NOW, &dirty);
+            published = state.snapshot();
+            black_box((verdict, plan))
+        }));
+        drop((state.take_notes(), state.take_settled()));
+    }
+    drop(published);
+    middle(all.split_off(all.len() / 10))
+}
+
+/// SC1: one changed node among N.
+pub(crate) fn one_of_many(report: &mut Report, sizes: &[u32]) {
+    for (width, kind) in [(1_000, "groups of 1k"), (100_000, "groups of 100k")] {
+        let mut least = None;
+        for &n in sizes {
+            let shape = fleet::shape(n, width);
+            let mut state = fleet::state(&shape, fleet::settled);
+            let slots = fleet::scattered(&shape, 500);
+            let cost = one_by_one(&mut state, &shape, slots);
+            let name = format!("SC1 one change of {}, {kind}", size(n));
+            report.against(&name, cost, floor::lookup(n), None);
+            let first = *least.get_or_insert(cost);
+            if n == 1_000_000 {
+                let name = format!("SC1 growth 1k to 1M, {kind}");
+                report.plain(&name, cost / first, "x", Some(6.0));
+            }
+        }
+    }
+}
+
+/// SC2, SC3: k changes in one pass, per changed node.
+pub(crate) fn many_of_many(report: &mut Report) {
+    for (n, ks) in [(10_000, &[10_000_usize][..]), (1_000_000, &[1, 10, 100, 1_000, 10_000][..])] {
+        let shape = fleet::shape(n, 1_000);
+        let floor = floor::lookup(n);
+        let mut state = fleet::state(&shape, fleet::settled);
+        let all = fleet::scattered(&shape, ks.iter().sum());
+        let mut rest = &all[..];
+        for &k in ks {
+            let (slots, others) = rest.split_at(k);
+            rest = others;
+            let published = state.snapshot();
+            let facts: Vec<_> = slots.iter().map(|s| fleet::exited(&state, s.clone())).collect();
+            let cost = timed(|| {
+                for fact in facts {
+                    let _verdict = state.fold(fact, NOW);
+                }
+                let dirty = state.take_dirty();
+                (reconcile_some(&state, &shape, NOW, &dirty), state.snapshot())
+            });
+            drop((published, state.take_notes(), state.take_settled()));
+            let k_nodes = u32::try_from(k).unwrap_or(u32::MAX);
+            let name = format!("SC2 {k} changes of {}, per change", size(n));
+            let must = (k == 10_000).then_some(10.0);
+            report.against(&name, cost / f64::from(k_nodes), floor, must);
+        }
+    }
+}
+
+/// SC4: nothing is due: a look at the head of a queue, whatever the size.
+pub(crate) fn nothing(report: &mut Report) {
+    let shape = fleet::shape(1_000_000, 1_000);
+    let mut state = fleet::state(&shape, fleet::settled);
+    let region = Region::new(COUNTING);
+    let cost = median(5, || {
+        timed(|| {
+            for _ in 0..1_000 {
+                state.mark_due(NOW);
+                black_box(state.next_due());
+            }
+        }) / 1_000.0
+    });
+    report.plain("SC4 a wake with nothing due, 1M", cost, "ns", None);
+    let count = u32::try_from(region.change().allocations).unwrap_or(u32::MAX);
+    report.plain("SC4 allocations in 6000 such wakes", f64::from(count), "", Some(16.0));
+}
+
+/// SC6: 10 k backoffs fall due within one second.
+pub(crate) fn falling_due(report: &mut Report) {
+    let shape = fleet::shape(10_000, 1_000);
+    let floor = floor::lookup(10_000);
+    let cost = median(5, || {
+        let mut state = fleet::state(&shape, fleet::waiting);
+        timed(|| {
+            state.mark_due(NOW.after(Millis::from_secs(2)));
+            let dirty = state.take_dirty();
+            let plan = reconcile_some(&state, &shape, NOW.after(Millis::from_secs(2)), &dirty);
+            assert_eq!(plan.transitions.len(), 10_000, "each is stepped once");
+            plan
+        })
+    });
+    report.against("SC6 10k backoffs due, per node", cost / 10_000.0, floor, None);
+}
