@@ -86,6 +86,8 @@ pub(crate) struct Loop {
     pub(crate) trigger: &'static str,
     /// True if the followed file is to be read.
     pub(crate) file_changed: bool,
+    /// True if the last pass decided something that has a next step.
+    pub(crate) again: bool,
     /// True if a listing came in since the last pass.
     pub(crate) listed: bool,
     pub(crate) next_pass: Instant,
@@ -105,22 +107,27 @@ impl Loop {
         inbox: mpsc::UnboundedSender<Wake>,
     ) -> Result<Ended, DriveError> {
         let mut beside = tokio::task::JoinSet::new();
+        let path = socket.clone();
         beside.spawn(async move {
             if let Err(error) = api::serve(&socket, handle).await {
                 tracing::error!(%error, socket = %socket.display(), "the control socket is not served");
             }
         });
-        if let Some(path) = self.follow.as_ref().map(|follow| follow.path.clone()) {
+        if let Some(file) = self.follow.as_ref().map(|follow| follow.path.clone()) {
             drop(inbox.send(Wake::FileChanged));
             beside.spawn(async move {
                 let changed = || inbox.send(Wake::FileChanged).is_ok();
-                if let Err(error) = watch_file(&path, changed).await {
-                    tracing::error!(%error, file = %path.display(), "the file is not watched");
+                if let Err(error) = watch_file(&file, changed).await {
+                    tracing::error!(%error, file = %file.display(), "the file is not watched");
                 }
             });
         }
-        // Dropping the set ends both.
-        self.run().await
+        let ended = self.run().await;
+        beside.shutdown().await;
+        if let Err(error) = std::fs::remove_file(&path) {
+            tracing::debug!(%error, "the control socket was not there to be removed");
+        }
+        ended
     }
 
     /// Drives until it is told to stop or the journal fails.
@@ -183,7 +190,12 @@ impl Loop {
     fn has_work(&self) -> bool {
         let due = self.state.next_due().is_some_and(|at| at <= (self.clock)());
         let decides = self.state.mode == Mode::Driving;
-        !self.facts.is_empty() || self.state.cluster.has_dirty() || (decides && due)
+        self.has_news() || (decides && due)
+    }
+
+    /// True if something came in, changed, or was decided and has a next step.
+    fn has_news(&self) -> bool {
+        !self.facts.is_empty() || self.state.cluster.has_dirty() || self.again
     }
 
     pub(crate) fn one_pass(&mut self) {
@@ -208,7 +220,8 @@ impl Loop {
         for slot in &output.changed {
             self.watch(slot);
         }
-        if output.again {
+        self.again = output.again && self.state.mode == Mode::Driving;
+        if self.again {
             self.trigger = "next step";
         }
         if std::mem::take(&mut self.listed) {
@@ -260,7 +273,7 @@ impl Loop {
         if self.barrier.is_some() || !self.listings.first_round_over() {
             return earliest;
         }
-        if !self.facts.is_empty() || self.state.cluster.has_dirty() {
+        if self.has_news() {
             return self.next_pass;
         }
         let now = (self.clock)();

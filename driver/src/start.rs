@@ -234,6 +234,7 @@ pub fn start(options: Options) -> Result<Driver, StartError> {
         trigger: "start",
         file_changed: false,
         listed: false,
+        again: false,
         next_pass: Instant::now(),
         audit_at: Instant::now() + Duration::from_mins(1),
         stop: None,
