@@ -231,7 +231,8 @@ async fn one_port_is_given_for_a_bare_placeholder() {
 #[tokio::test]
 async fn a_node_inherits_little() {
     let ward = Ward::new();
-    let text = "env > env; ls /proc/self/fd | wc -l > fds; echo up > up; sleep 120";
+    let text = "env > env; ls /proc/self/fd | wc -l > fds; cat /proc/self/status > status; \
+                echo up > up; sleep 120";
     let node = ward.node(0, script(text));
     let (_, workload) = ward.up(&node).await;
     ward.wrote(&node, "up").await;
@@ -240,7 +241,7 @@ async fn a_node_inherits_little() {
     assert!(env.contains(&format!("LEVELHEAD_ATTEMPT={}", node.attempt.uuid)), "{env}");
     // Three, and the one by which `ls` reads the directory.
     assert_eq!(ward.wrote(&node, "fds").await.trim(), "4");
-    let status = fs::read_to_string(format!("/proc/{}/status", pid_of(&workload))).unwrap();
+    let status = ward.wrote(&node, "status").await;
     let field = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(field("SigBlk:").ends_with("0000000000000000"), "{status}");
     // The C library keeps two real-time signals for itself, and ignores them in what it spawns.

@@ -40,6 +40,7 @@ pub(crate) struct Ward {
     pub(crate) run: Uuid,
     pub(crate) fence: Fence,
     heard: Arc<Mutex<Vec<SessionObservation>>>,
+    started: Mutex<Vec<Handle>>,
     _dir: TempDir,
 }
 
@@ -89,6 +90,7 @@ impl Ward {
             run: fresh_run(),
             fence: Fence::new(5),
             heard: Arc::default(),
+            started: Mutex::default(),
             _dir: dir,
         }
     }
@@ -156,7 +158,9 @@ impl Ward {
         self.heard.lock().unwrap().clear();
         let heard = Arc::clone(&self.heard);
         let sink = Arc::new(move |report| heard.lock().unwrap().push(report));
-        self.provider.start_bootstrap(&ctx, &start, sink).await
+        let result = self.provider.start_bootstrap(&ctx, &start, sink).await;
+        self.started.lock().unwrap().extend(result.iter().cloned());
+        result
     }
 
     /// A lease with its workload running.
@@ -232,15 +236,10 @@ impl Ward {
 
 impl Drop for Ward {
     fn drop(&mut self) {
-        let Ok(entries) = fs::read_dir(&self.place.state_dir) else { return };
-        for dir in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-            let Ok(text) = fs::read_to_string(dir.join("process.json")) else { continue };
-            let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-            let pid = json["process"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
-            let start = json["process"]["start"].as_u64();
-            if let Some(pid) =
-                pid.filter(|pid| *pid > 1 && start.is_some() && start_of(*pid) == start)
-            {
+        for workload in self.started.lock().unwrap().iter() {
+            let pid = pid_of(workload);
+            let start = workload.get("start").and_then(|start| start.parse().ok());
+            if start.is_some() && start_of(pid) == start {
                 let _ended = Pid::from_raw(pid).map(|pid| kill_process_group(pid, Signal::KILL));
             }
         }

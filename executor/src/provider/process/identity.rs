@@ -5,7 +5,14 @@
 //! overwrite their environment, and one that did is still the process that was started. Where nothing was
 //! recorded (the driver died between spawn and record) that UUID is all there is, and `scan` looks for it.
 
-use std::{fs, io, os::fd::OwnedFd, path::Path, sync::OnceLock};
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::Path,
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
 
 use reconciler_core::id::Uuid;
 use rustix::{
@@ -19,6 +26,9 @@ use super::{files::Process, problem::Problem};
 pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
 /// Set for verify commands, so that none is ever taken for a workload.
 pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
+
+/// How long a scan waits in all for processes that are only forming.
+const FORMING_MAX: Duration = Duration::from_secs(1);
 
 /// What became of a process that was started.
 #[derive(Debug)]
@@ -37,6 +47,8 @@ pub(super) struct Stat {
     pub(super) dead: bool,
     pub(super) session: i32,
     pub(super) start: u64,
+    /// It just executed its program and has no environment yet.
+    forming: bool,
 }
 
 /// A process whose environment carries an attempt's UUID.
@@ -106,6 +118,7 @@ pub(super) fn stat(pid: Pid) -> Result<Option<Stat>, Problem> {
 /// Finds every live process whose environment carries `attempt`. Reads all of `/proc`: only for gaps.
 pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
     let root = Path::new("/proc");
+    let patience = Instant::now() + FORMING_MAX;
     let mut found = Vec::new();
     for entry in fs::read_dir(root).map_err(Problem::io("read", root))? {
         let entry = entry.map_err(Problem::io("read", root))?;
@@ -114,7 +127,7 @@ pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
         };
         // A driver that runs within a node carries that node's identity and is none of its workload.
         let Some(pid) = Pid::from_raw(pid).filter(|pid| *pid != getpid()) else { continue };
-        let Some(env) = environment(pid) else { continue };
+        let Some(env) = formed_environment(pid, patience)? else { continue };
         let marks = Marks::of(&env, attempt);
         if !marks.ours {
             continue;
@@ -124,6 +137,25 @@ pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
         }
     }
     Ok(found)
+}
+
+/// The environment of a process, once it has one: between the execution of its program and the moment in which
+/// the kernel lays its environment out, a process on a busy machine may stand for long.
+fn formed_environment(pid: Pid, patience: Instant) -> Result<Option<Vec<u8>>, Problem> {
+    loop {
+        let env = environment(pid);
+        if env.as_ref().is_none_or(|env| !env.is_empty()) {
+            return Ok(env);
+        }
+        if !stat(pid)?.is_some_and(|stat| stat.forming) {
+            // It may have formed between the two looks.
+            return Ok(environment(pid));
+        }
+        if Instant::now() >= patience {
+            return Ok(env);
+        }
+        thread::yield_now();
+    }
 }
 
 /// A process of another user keeps its environment to itself, and so is not one of ours.
@@ -171,7 +203,10 @@ fn parse_stat(bytes: &[u8]) -> Option<Stat> {
     let state = fields.next()?;
     let session = fields.nth(2)?.parse().ok()?;
     let start = fields.nth(15)?.parse().ok()?;
-    Some(Stat { dead: matches!(state, "Z" | "X" | "x"), session, start })
+    // No memory: a kernel thread. Memory, and an environment that ends nowhere: not laid out yet.
+    let memory: u64 = fields.next()?.parse().ok()?;
+    let forming = memory > 0 && fields.nth(27) == Some("0");
+    Some(Stat { dead: matches!(state, "Z" | "X" | "x"), session, start, forming })
 }
 
 #[cfg(test)]
@@ -181,7 +216,10 @@ mod tests {
     #[test]
     fn a_hostile_process_name_does_not_shift_the_fields() {
         let line = b"7 (a) Z 9 (b)) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4242 1 1\n";
-        assert_eq!(parse_stat(line), Some(Stat { dead: false, session: 7, start: 4242 }));
+        assert_eq!(
+            parse_stat(line),
+            Some(Stat { dead: false, session: 7, start: 4242, forming: false })
+        );
     }
 
     #[test]
@@ -189,6 +227,6 @@ mod tests {
         let me = rustix::process::getpid();
         let first = stat(me).unwrap().unwrap();
         assert_eq!(stat(me).unwrap().unwrap(), first);
-        assert!(first.start > 0 && !first.dead);
+        assert!(first.start > 0 && !first.dead && !first.forming);
     }
 }
