@@ -7,8 +7,8 @@ use executor::provider::{exec::ExecFactory, process::ProcessFactory};
 
 fn main() -> ExitCode {
     let catalogue = Catalogue::new([
-        Arc::new(ProcessFactory::default()) as Arc<dyn executor::seam::ProviderFactory>,
-        Arc::new(ExecFactory::default()),
+        Arc::new(ProcessFactory) as Arc<dyn executor::seam::ProviderFactory>,
+        Arc::new(ExecFactory),
     ]);
     tui::cli::main(&catalogue)
 }

@@ -1,6 +1,6 @@
 //! Exit codes, and failures that carry them to the end of the program.
 
-use std::{error::Error, fmt::Write as _};
+use std::error::Error;
 
 use driver::{
     DriveError, OfflineError, StartError,
@@ -84,8 +84,8 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        // Writing to a string cannot fail.
-        drop(write!(text, ": {error}"));
+        text.push_str(": ");
+        text.push_str(&error.to_string());
         cause = error.source();
     }
     text

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::{self, Write as _},
     io::{self, IsTerminal as _, Write as _},
 };
 
@@ -48,31 +47,20 @@ impl Progress {
     }
 
     fn draw(&mut self, view: &RunView) {
-        let mut frame = String::new();
-        if self.drawn > 0 {
-            put(&mut frame, format_args!("\x1b[{}A", self.drawn));
-        }
         let mut groups: Vec<&GroupView> = view.groups.iter().collect();
         groups.sort_by_key(|group| (group.ready == group.want, group.group.clone()));
-        let shown = groups.len().min(BARS_MAX);
-        for group in groups.iter().take(shown) {
-            put(
-                &mut frame,
-                format_args!("\r{} {} {}\x1b[K\n", bar(group), group.group, words(group)),
-            );
-        }
-        let more = groups.len() - shown;
+        let more = groups.len().saturating_sub(BARS_MAX);
+        let bars = groups.iter().take(BARS_MAX);
+        let mut lines: Vec<String> =
+            bars.map(|g| format!("{} {} {}", bar(g), g.group, words(g))).collect();
         if more > 0 {
-            put(&mut frame, format_args!("\r+{more} more groups\x1b[K\n"));
+            lines.push(format!("+{more} more groups"));
         }
-        self.drawn = shown + usize::from(more > 0);
-        drop(io::stderr().lock().write_all(frame.as_bytes()));
+        let back = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
+        self.drawn = lines.len();
+        let drawn: String = lines.iter().map(|line| format!("\r{line}\x1b[K\n")).collect();
+        drop(io::stderr().lock().write_all(format!("{back}{drawn}").as_bytes()));
     }
-}
-
-fn put(text: &mut String, more: fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    drop(text.write_fmt(more));
 }
 
 fn bar(group: &GroupView) -> String {
@@ -82,10 +70,8 @@ fn bar(group: &GroupView) -> String {
 }
 
 fn words(group: &GroupView) -> String {
-    let mut text = format!("{}/{} ready", group.ready, group.want);
     let parts = [("deleting", group.deleting), ("failing", group.failing), ("held", group.held)];
-    for (word, n) in parts.into_iter().filter(|(_, n)| *n > 0) {
-        put(&mut text, format_args!(", {n} {word}"));
-    }
-    text
+    let counted = parts.into_iter().filter(|(_, n)| *n > 0);
+    let more: Vec<String> = counted.map(|(word, n)| format!(", {n} {word}")).collect();
+    format!("{}/{} ready{}", group.ready, group.want, more.concat())
 }

@@ -26,14 +26,12 @@ pub(crate) async fn run(context: &Context, problems: bool) -> Outcome {
 
 /// The run as it is seen now.
 pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
-    let view = match context.attached()? {
-        Some(link) => link.view(None).await?,
-        None => {
-            let offline = Offline::open(&context.paths)?;
-            let shape = &context.loaded.shape;
-            let now = system_clock()();
-            Arc::new(offline.published(&shape.run, shape.uuid, now).view())
-        }
+    let view = if let Some(link) = context.attached()? {
+        link.view(None).await?
+    } else {
+        let offline = Offline::open(&context.paths)?;
+        let shape = &context.loaded.shape;
+        Arc::new(offline.published(&shape.run, shape.uuid, system_clock()()).view())
     };
     if view.file.is_some() {
         return Ok(view);
