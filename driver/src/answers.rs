@@ -78,16 +78,11 @@ impl Loop {
 
     fn apply(&mut self, edit: &Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {
         self.fold_waiting();
-        let was_waiting = self.state.mode == Mode::Waiting;
         let now = self.now();
         let used = self.store.is_used(&hash);
         match self.state.confirm(edit, hash, source, used, now) {
             Err(refusal) => drop(answer.send(Err(refusal))),
             Ok(confirmed) => {
-                if was_waiting {
-                    self.watch_all();
-                    self.look_for_missing();
-                }
                 let ticket = self.submit(confirmed.commit);
                 self.answers.defer(ticket, confirmed.generation, answer);
                 self.trigger = "shape";

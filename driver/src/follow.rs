@@ -105,7 +105,6 @@ impl Loop {
         if !confirmed.commit.is_empty() {
             self.submit(confirmed.commit);
         }
-        self.watch_all();
         self.trigger = "file";
         Ok(())
     }

@@ -165,7 +165,7 @@ impl Loop {
         let asked_at = round.asked_at;
         let grace = limits::ABSENCE_GRACE.max(visibility);
         let fence = self.state.fence;
-        self.listed = true;
+        self.news.listed = true;
         self.trigger = "listing";
         self.facts.push(Fact::Listed { provider, listing, asked_at, grace, fence });
     }

@@ -60,6 +60,17 @@ pub enum DriveError {
     Journal(#[source] StoreError),
 }
 
+/// What came up since the last pass, beside the facts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
+    /// The followed file is to be read.
+    pub(crate) file: bool,
+    /// A listing came in.
+    pub(crate) listed: bool,
+    /// The last pass decided something that has a next step.
+    pub(crate) next_step: bool,
+}
+
 /// The driver at work.
 pub(crate) struct Loop {
     pub(crate) state: State,
@@ -84,12 +95,10 @@ pub(crate) struct Loop {
     pub(crate) open_commits: usize,
     pub(crate) barrier: Option<Ticket>,
     pub(crate) trigger: &'static str,
-    /// True if the followed file is to be read.
-    pub(crate) file_changed: bool,
-    /// True if the last pass decided something that has a next step.
-    pub(crate) again: bool,
-    /// True if a listing came in since the last pass.
-    pub(crate) listed: bool,
+    /// What came up since the last pass, beside the facts.
+    pub(crate) news: News,
+    /// True once every workload that was found is watched.
+    pub(crate) watches: bool,
     pub(crate) next_pass: Instant,
     pub(crate) audit_at: Instant,
     pub(crate) stop: Option<StopReason>,
@@ -162,7 +171,7 @@ impl Loop {
         match wake {
             Wake::Report(report) => self.take_report(report),
             Wake::Committed => {}
-            Wake::FileChanged => self.file_changed = true,
+            Wake::FileChanged => self.news.file = true,
             Wake::Ask(ask) if self.listings.first_round_over() => self.answer(ask),
             Wake::Ask(ask) => self.early.push(ask),
             Wake::Stop(reason) => self.stop = Some(reason),
@@ -175,11 +184,15 @@ impl Loop {
         if !self.listings.first_round_over() {
             return;
         }
-        if std::mem::take(&mut self.file_changed) {
+        if std::mem::take(&mut self.news.file) {
             self.read_file();
         }
         for ask in std::mem::take(&mut self.early) {
             self.answer(ask);
+        }
+        if self.state.mode == Mode::Driving && !std::mem::replace(&mut self.watches, true) {
+            self.watch_all();
+            self.look_for_missing();
         }
         self.audit();
         while self.barrier.is_none() && Instant::now() >= self.next_pass && self.has_work() {
@@ -195,7 +208,7 @@ impl Loop {
 
     /// True if something came in, changed, or was decided and has a next step.
     fn has_news(&self) -> bool {
-        !self.facts.is_empty() || self.state.cluster.has_dirty() || self.again
+        !self.facts.is_empty() || self.state.cluster.has_dirty() || self.news.next_step
     }
 
     pub(crate) fn one_pass(&mut self) {
@@ -220,11 +233,11 @@ impl Loop {
         for slot in &output.changed {
             self.watch(slot);
         }
-        self.again = output.again && self.state.mode == Mode::Driving;
-        if self.again {
+        self.news.next_step = output.again && self.state.mode == Mode::Driving;
+        if self.news.next_step {
             self.trigger = "next step";
         }
-        if std::mem::take(&mut self.listed) {
+        if std::mem::take(&mut self.news.listed) {
             self.look_for_missing();
         }
         self.finish_releases();

@@ -58,8 +58,8 @@ impl Progress {
         }
         let back = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
         self.drawn = lines.len();
-        let drawn: String = lines.iter().map(|line| format!("\r{line}\x1b[K\n")).collect();
-        drop(io::stderr().lock().write_all(format!("{back}{drawn}").as_bytes()));
+        let drawn = lines.join("\x1b[K\n\r");
+        drop(io::stderr().lock().write_all(format!("{back}\r{drawn}\x1b[K\n").as_bytes()));
     }
 }
 
