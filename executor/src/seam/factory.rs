@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use reconciler_core::id::LogicalNodeId;
+
 use super::provider::{Capabilities, Provider};
 
 /// A provider's own settings, as neutral values by key; nested tables have dotted keys.
@@ -54,6 +56,12 @@ pub trait ProviderFactory: Send + Sync {
 
     /// Everything that is wrong with `options`, all at once.
     fn validate(&self, options: &ProviderOptions) -> Vec<OptionProblem>;
+
+    /// Where the output of a slot's attempts stands on this machine, the oldest first; nothing where the provider
+    /// keeps it elsewhere.
+    fn log_paths(&self, _place: &ProviderPlace, _slot: &LogicalNodeId) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Makes a provider.
     ///

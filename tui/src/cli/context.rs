@@ -65,16 +65,21 @@ impl Context {
         }
     }
 
+    /// Where relative paths of the file start.
+    pub(crate) fn base_dir(&self) -> PathBuf {
+        let dir = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
+        dir.unwrap_or(Path::new(".")).to_owned()
+    }
+
     /// What a driver of this run needs.
     pub(crate) fn options(&self, begin: Begin, pace: Duration) -> Options {
-        let base = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
         Options {
             paths: self.paths.clone(),
             run: self.loaded.shape.run.clone(),
             uuid: self.loaded.shape.uuid,
             providers: self.loaded.providers.clone(),
             catalogue: self.catalogue.clone(),
-            base_dir: base.unwrap_or(Path::new(".")).to_owned(),
+            base_dir: self.base_dir(),
             parallelism: self.loaded.parallelism,
             pace,
             follow: None,

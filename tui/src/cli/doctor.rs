@@ -59,8 +59,7 @@ async fn battery(context: &Context, name: &str) -> Outcome {
     })?;
     // A place of its own: the battery must not meet the run's fence or leases.
     let scratch = context.paths.dir().join("doctor").join(name.as_str());
-    let base = context.options(driver::Begin::Waiting, std::time::Duration::ZERO).base_dir;
-    let place = ProviderPlace { state_dir: scratch, base_dir: base };
+    let place = ProviderPlace { state_dir: scratch, base_dir: context.base_dir() };
     let provider = factory
         .build(&decl.options, &place)
         .map_err(|error| Failure::new(Exit::Unavailable, super::exit::chain(&error)))?;

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use executor::provider::process::ProcessProvider;
+use driver::config::ProviderDecl;
+use executor::seam::ProviderPlace;
 use reconciler_core::id::{LogicalNodeId, ProviderName};
 
 use super::{
@@ -53,10 +54,14 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
 }
 
 fn paths(context: &Context, slot: &LogicalNodeId) -> Vec<PathBuf> {
-    let local = context.loaded.providers.iter().filter(|(_, decl)| decl.kind == "process");
-    let names: Vec<&ProviderName> = local.map(|(name, _)| name).collect();
-    let of = |name: &&ProviderName| ProcessProvider::log_paths(&context.paths.provider(name), slot);
-    names.iter().flat_map(of).collect()
+    let base_dir = context.base_dir();
+    let of = |(name, decl): (&ProviderName, &ProviderDecl)| {
+        let state_dir = context.paths.provider(name);
+        let place = ProviderPlace { state_dir, base_dir: base_dir.clone() };
+        let factory = context.catalogue.get(&decl.kind);
+        factory.map(|factory| factory.log_paths(&place, slot)).unwrap_or_default()
+    };
+    context.loaded.providers.iter().flat_map(of).collect()
 }
 
 /// Prints a file from `from` on, or its last lines; returns where it ended.

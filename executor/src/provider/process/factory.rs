@@ -4,8 +4,9 @@
 //! |---|---|---|
 //! | `log_max_bytes` | size of one output file before it is rotated | 10 MiB |
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use reconciler_core::id::LogicalNodeId;
 use serde_json::Value;
 
 use super::{logs::LOG_BYTES_DEFAULT, provider::ProcessProvider};
@@ -49,6 +50,10 @@ impl ProviderFactory for ProcessFactory {
 
     fn validate(&self, options: &ProviderOptions) -> Vec<OptionProblem> {
         options.iter().filter_map(|(key, value)| problem_of(key, value)).collect()
+    }
+
+    fn log_paths(&self, place: &ProviderPlace, slot: &LogicalNodeId) -> Vec<PathBuf> {
+        ProcessProvider::log_paths(&place.state_dir, slot)
     }
 
     fn build(

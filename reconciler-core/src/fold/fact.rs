@@ -1,0 +1,131 @@
+//! What can be folded: facts, the transitions that a pass decides, and what a fold did with them.
+
+use alloc::boxed::Box;
+
+use crate::{
+    desired::LogicalNodeSpec,
+    effect::{EffectReport, ExitStatus, Listing, Look},
+    hold::Hold,
+    id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, SessionId},
+    observed::{DeleteReason, Pending, SessionStage},
+    redact::Redacted,
+    time::{Millis, Timestamp},
+};
+
+/// A change of the record that a pass decided; no provider is involved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// A wanted slot without a record gets one.
+    Insert(Box<LogicalNodeSpec>),
+    /// The attempt is to go.
+    BeginDelete(DeleteReason),
+    /// Nothing of it is left.
+    MarkDestroyed,
+    /// A fresh attempt follows.
+    Restart(Box<LogicalNodeSpec>),
+    /// The workload ran for the settle time: it joined.
+    Settle,
+    /// The node was ready for the stable interval.
+    Rest,
+    /// An effect ran out of time: its outcome is unknown.
+    Expire,
+    /// A stage ran out of time: the attempt failed.
+    TimeOut,
+    /// The group is treated differently from now on.
+    Retune(Box<LogicalNodeSpec>),
+    /// The record makes no sense.
+    Hold(Hold),
+    /// The record of an unwanted slot goes.
+    Reap,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    /// A pass decided a transition.
+    Decided {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// What was decided.
+        transition: Transition,
+    },
+    /// A step's intent is on its way to disk; its effect follows.
+    Dispatched {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The effect.
+        pending: Pending,
+    },
+    /// An effect ended.
+    Reported(EffectReport),
+    /// A bootstrap session reported its progress.
+    Session {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session.
+        session: SessionId,
+        /// The report's number.
+        seq: u64,
+        /// How far it has come.
+        stage: SessionStage,
+    },
+    /// A workload ended.
+    Exited {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// How.
+        status: ExitStatus,
+        /// Its last lines.
+        tail: Redacted,
+    },
+    /// One attempt was looked at by its id.
+    Looked {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// What was seen.
+        look: Look,
+        /// How long a new thing may stay invisible at this provider.
+        visibility: Millis,
+    },
+    /// A provider was listed.
+    Listed {
+        /// Which.
+        provider: ProviderName,
+        /// What it holds.
+        listing: Listing,
+        /// When the listing was asked for.
+        asked_at: Timestamp,
+        /// How far two complete listings must be apart to prove an absence.
+        grace: Millis,
+        /// The fence of this driver.
+        fence: Fence,
+    },
+    /// A driver took over: whatever was on its way has an unknown outcome now.
+    Resumed,
+    /// An operator released a slot's hold.
+    ReleasedSlot(LogicalNodeId),
+    /// An operator released a group's hold: what was last seen is to be believed.
+    ReleasedGroup(GroupId),
+}
+
+/// What a fold did with a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a stale or illegal fact is worth counting"]
+pub enum Verdict {
+    /// It changed what is known.
+    Applied,
+    /// It told nothing new.
+    Unchanged,
+    /// It speaks of an attempt, step or session that is over.
+    Stale,
+    /// It cannot be true of the record as it stands; nothing was changed.
+    Illegal,
+}
