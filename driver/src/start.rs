@@ -204,14 +204,14 @@ pub fn start(options: Options) -> Result<Driver, StartError> {
     let now = (options.clock)();
     let first = Arc::new(state.published(&driver, None, 0, now));
     let (publisher, receiver) = watch::channel(first);
-    let (fence, reports) = (state.fence, inbox.clone());
+    let (fence, reports) = (journal.fence_reader(), inbox.clone());
     let dispatcher = Dispatcher::new(
         Settings {
             run: options.uuid,
             parallelism: usize::try_from(options.parallelism).unwrap_or(1),
         },
         providers,
-        Arc::new(move || fence),
+        fence,
         Arc::new(move |report| drop(reports.send(Wake::Report(report)))),
     );
     let looping = Loop {

@@ -103,6 +103,7 @@ impl Journal {
         let shared = Arc::new(Shared::default());
         let mut recovered = start(&mut conn, limits, &shared)
             .map_err(|error| OpenError::sql(&paths.journal(), error))?;
+        shared.fence.store(taken.fence.get(), Ordering::SeqCst);
         recovered.previous_owner = taken.previous;
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (answer, answers) = channel();
@@ -133,6 +134,13 @@ impl Journal {
     /// The fence under which this journal writes.
     pub const fn fence(&self) -> Fence {
         self.fence
+    }
+
+    /// Reads the fence that the journal was last seen to have: another one than [`fence`](Self::fence) once a newer
+    /// driver took the run, so that effects whose intents are durable already are not sent any more (D11).
+    pub fn fence_reader(&self) -> Arc<dyn Fn() -> Fence + Send + Sync> {
+        let shared = Arc::clone(&self.shared);
+        Arc::new(move || Fence::new(shared.fence.load(Ordering::SeqCst)))
     }
 
     /// How many syncs were made since it was opened.

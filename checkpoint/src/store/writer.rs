@@ -36,6 +36,8 @@ pub(super) type Job = (Ticket, Commit);
 /// What the writer and its handle both see.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
+    /// The fence that the journal was last seen to have.
+    pub(super) fence: AtomicU64,
     /// Syncs of the log and of the file.
     pub(super) syncs: AtomicU64,
     /// Commits that were kept.
@@ -142,6 +144,7 @@ impl Writer {
             self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
         let present = owner::fence(&tx).map_err(failure)?;
         if present != self.fence {
+            self.shared.fence.store(present.get(), Ordering::SeqCst);
             return Err(StoreError::Fenced { mine: self.fence, present });
         }
         let mut rows = 0_u64;

@@ -12,7 +12,7 @@ use driver::{
     api::Client,
     config::{self, Catalogue, Confirm, Loaded},
     start, system_clock,
-    view::Edit,
+    view::{Edit, HoldView},
 };
 
 use super::{
@@ -55,6 +55,24 @@ impl Context {
             loaded,
             paths,
         })
+    }
+
+    /// A command line of this program that works when it is pasted: `words`, the file, and where the state is.
+    pub(crate) fn command(&self, words: &str) -> String {
+        let place =
+            self.global.state_dir.as_deref().map(|dir| format!(" --state-dir {}", quoted(dir)));
+        format!("levelhead {words}{}", place.unwrap_or_default())
+    }
+
+    /// The command that leaves a hold.
+    pub(crate) fn way_out(&self, hold: &HoldView) -> String {
+        let words = hold.way_out.trim_start_matches("levelhead ");
+        self.command(&format!("{words} --file {}", self.file_word()))
+    }
+
+    /// The file as a word of a command line.
+    pub(crate) fn file_word(&self) -> String {
+        quoted(&self.file)
     }
 
     /// The edit that makes the file's content the desired shape.
@@ -120,6 +138,16 @@ impl Context {
     pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
         Ok(start(self.options(begin, pace))?)
     }
+}
+
+/// A path as one word of a POSIX shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn absolute(dir: &Path) -> Result<PathBuf, Failure> {

@@ -79,7 +79,7 @@ async fn go(
 ) -> Outcome {
     if going.detach && session.is_own() {
         let failure = Failure::new(Exit::Usage, "--detach needs a driver that goes on");
-        return Err(failure.hint("start one: levelhead driver FILE"));
+        return Err(failure.hint(drive(context)));
     }
     let source = Source { face: Face::Cli, who: who() };
     let generation = tokio::select! {
@@ -114,13 +114,13 @@ async fn follow(
             }
             () = tokio::time::sleep_until(deadline) => {
                 let text = format!("not converged within --timeout {}", out::length(ms(going.timeout)));
-                return Err(Failure::new(Exit::TimedOut, text).hint("levelhead status"));
+                return Err(Failure::new(Exit::TimedOut, text).hint(status(context)));
             }
         };
         progress.show(&view);
         if view.generation > generation {
             let text = format!("generation {generation} was superseded by {}", view.generation);
-            return Err(Failure::new(Exit::NotConverged, text).hint("levelhead status"));
+            return Err(Failure::new(Exit::NotConverged, text).hint(status(context)));
         }
         match view.state {
             RunState::Converged | RunState::Held => {
@@ -144,19 +144,24 @@ fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
     ));
     for hold in &view.holds {
         out::note(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
-        out::note(format!("next: {} --file {}", hold.way_out, context.file.display()));
+        out::note(format!("next: {}", context.way_out(hold)));
     }
     if held {
         return Ok(Exit::Partial);
     }
     if session.is_own() && view.want > 0 {
-        out::note(format!(
-            "the nodes keep running, and nobody keeps them until a driver runs\n\
-             next: levelhead driver {0}   (or: levelhead console {0})",
-            context.file.display()
-        ));
+        out::note("the nodes keep running, and nobody keeps them until a driver runs");
+        out::note(format!("next: {}   (or the same with `console`)", drive(context)));
     }
     Ok(Exit::Done)
+}
+
+fn status(context: &Context) -> String {
+    context.command(&format!("status {}", context.file_word()))
+}
+
+fn drive(context: &Context) -> String {
+    context.command(&format!("driver {}", context.file_word()))
 }
 
 async fn finish(session: Session, outcome: Outcome) -> Outcome {

@@ -23,6 +23,22 @@ pub(crate) async fn run(context: &Context, provider: Option<&str>) -> Outcome {
 
 fn surroundings(context: &Context) -> Outcome {
     let driven = context.is_driven()?;
+    if context.global.json {
+        let providers: Vec<_> = context
+            .loaded
+            .providers
+            .iter()
+            .map(|(name, decl)| serde_json::json!({"name": name, "kind": decl.kind}))
+            .collect();
+        out::json(&serde_json::json!({
+            "file": context.file,
+            "state": context.paths.dir(),
+            "records": Offline::open(&context.paths)?.records().len(),
+            "driven": driven,
+            "providers": providers,
+        }))?;
+        return Ok(Exit::Done);
+    }
     let offline = Offline::open(&context.paths)?;
     out::line(format!("file      {} is valid", context.file.display()));
     out::line(format!("state     {}", context.paths.dir().display()));

@@ -16,7 +16,7 @@ pub(crate) async fn run(context: &Context, subject: &str) -> Outcome {
     let nodes: Vec<&NodeView> = view.nodes.iter().filter(of).collect();
     if nodes.is_empty() {
         let failure = Failure::new(Exit::Invalid, format!("there is no slot or group `{subject}`"));
-        return Err(failure.hint(format!("levelhead status {}", context.file.display())));
+        return Err(failure.hint(context.command(&format!("status {}", context.file_word()))));
     }
     if context.global.json {
         out::json(&nodes)?;

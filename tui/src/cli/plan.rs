@@ -14,7 +14,8 @@ use super::{
 /// Shows the plan towards the file's shape.
 pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
     let plan = dry_run(context, &context.file_edit()).await?;
-    let next = format!("levelhead apply {} --confirm {}", context.file.display(), plan.hash);
+    let words = format!("apply {} --confirm {}", context.file_word(), plan.hash);
+    let next = context.command(&words);
     show(context, &plan, &next)?;
     Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })
 }

@@ -28,9 +28,10 @@ pub(crate) async fn run(
     let edit = Edit::Counts { counts: counts.into_iter().collect() };
     if how.dry_run {
         let found = plan::dry_run(context, &edit).await?;
-        let file = context.file.display();
+        let file = context.file_word();
         let words = words.join(" ");
-        let next = format!("levelhead scale {words} --file {file} --confirm {}", found.hash);
+        let next =
+            context.command(&format!("scale {words} --file {file} --confirm {}", found.hash));
         plan::show(context, &found, &next)?;
         return Ok(Exit::Done);
     }

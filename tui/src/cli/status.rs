@@ -88,7 +88,7 @@ fn show(context: &Context, view: &RunView, problems: bool) {
     };
     out::line(format!("{word}: {} of {} nodes ready", view.ready, view.want));
     if view.state == RunState::Unattended {
-        out::line(format!("next: levelhead driver {}", context.file.display()));
+        out::line(format!("next: {}", context.command(&format!("driver {}", context.file_word()))));
     }
 }
 
@@ -122,7 +122,7 @@ fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     }
     for hold in &view.holds {
         lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
-        lines.push(format!("next: {} --file {}", hold.way_out, context.file.display()));
+        lines.push(format!("next: {}", context.way_out(hold)));
     }
     if let Some(file) = &view.file {
         for (group, in_file, live) in &file.differs {
