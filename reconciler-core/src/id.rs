@@ -4,7 +4,7 @@
 //! *as a number*, so `web-9` comes before `web-10`.
 
 use alloc::{borrow::ToOwned, format, string::String, sync::Arc};
-use core::{fmt, str::FromStr};
+use core::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize, de, ser};
 use sha2::{Digest, Sha256};
@@ -48,8 +48,21 @@ fn check_name(what: &'static str, text: &str) -> Result<(), IdError> {
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct $name(Arc<str>);
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                // One name is mostly one allocation: records, specs and sets share it.
+                if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
 
         impl $name {
             /// The name as text.

@@ -5,7 +5,7 @@
 //! cleaning once, so a stored text reads back as it was. Known secret values are taken out by the
 //! caller that resolved them, before the text comes here.
 
-use alloc::string::String;
+use alloc::{borrow::Cow, string::String};
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,9 @@ use crate::limits;
 
 /// Stands where a secret stood.
 pub const MARK: &str = "[redacted]";
+
+/// Words longer than this are no words that announce anything.
+const LONG_WORD: usize = 128;
 
 const SECRET_PARTS: [&str; 8] =
     ["token", "pass", "secret", "credential", "auth", "apikey", "accesskey", "privatekey"];
@@ -40,7 +43,11 @@ impl Redacted {
     /// Cleans `text`.
     pub fn new(text: &str) -> Self {
         // Signs that nobody sees go first, so that none of them can hide a key.
-        let plain: String = text.chars().filter_map(plain).collect();
+        let plain = if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(text.chars().filter_map(plain).collect())
+        };
         let mut out = String::with_capacity(plain.len().min(limits::TEXT_LEN_MAX));
         let mut next = Next::Free;
         for (n, word) in plain.split(' ').enumerate() {
@@ -60,11 +67,13 @@ impl Redacted {
 
 /// True if a key by its name holds a secret.
 pub fn is_secret_key(key: &str) -> bool {
-    let key = key.to_ascii_lowercase();
-    SECRET_PARTS.iter().any(|part| key.contains(part))
+    let has = |part: &str| {
+        key.as_bytes().windows(part.len()).any(|w| w.eq_ignore_ascii_case(part.as_bytes()))
+    };
+    SECRET_PARTS.iter().any(|part| has(part))
         || key
             .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|part| matches!(part, "key" | "keys"))
+            .any(|part| ["key", "keys"].iter().any(|key| part.eq_ignore_ascii_case(key)))
 }
 
 /// A space for white space, nothing for what moves a cursor, colours a terminal or turns the reading direction.
@@ -101,7 +110,9 @@ fn push_word(out: &mut String, word: &str, mut next: Next) -> Next {
 fn push_free<'a>(out: &mut String, word: &'a str) -> (&'a str, Next) {
     let bare = word.trim_start_matches(['"', '\'', '(', '[', '{']);
     let whole = |next| ("", next);
-    if is_scheme(bare) || (bare.starts_with("--") && !bare.contains('=') && is_secret_key(bare)) {
+    if is_scheme(bare)
+        || (bare.starts_with("--") && !bare.contains(['=', ':']) && is_secret_key(bare))
+    {
         out.push_str(word);
         return whole(Next::Secret);
     }
@@ -151,6 +162,11 @@ fn push_announced<'a>(out: &mut String, word: &'a str) -> (&'a str, Next) {
         out.push_str(word);
         return ("", Next::Secret);
     }
+    if word.strip_suffix('~').is_some_and(|cut| MARK.starts_with(cut)) {
+        // A mark that the bound cut short stays as it is.
+        out.push_str(word);
+        return ("", Next::Free);
+    }
     out.push_str(MARK);
     if let Some(rest) = word.strip_prefix(MARK) {
         return (rest, Next::Free);
@@ -180,11 +196,15 @@ fn bounded(mut text: String) -> String {
         return text;
     }
     // The mark of the cut counts as well, so that a stored text is never cut again.
-    let mut end = limits::TEXT_LEN_MAX.saturating_sub(1);
+    let mut end = limits::TEXT_LEN_MAX.saturating_sub(2);
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);
     }
     text.truncate(end);
+    // A word is cut only if it is long: half a word could announce what the whole one does not.
+    if let Some(at) = text.rfind(' ').filter(|at| end.saturating_sub(*at) <= LONG_WORD) {
+        text.truncate(at.saturating_add(1));
+    }
     text.push('~');
     text
 }

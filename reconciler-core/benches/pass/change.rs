@@ -13,6 +13,9 @@ use crate::fleet::{self, NOW};
 use crate::floor;
 use crate::report::{Report, median, middle, size, timed};
 
+/// Changes that do not count: the allocator tidies up after the fleet was made.
+const WARM: usize = 100;
+
 /// One change after another: fold, decide what changed, publish a snapshot. Nanoseconds of each.
 fn one_by_one(state: &mut ClusterState, shape: &ClusterShape, slots: Vec<LogicalNodeId>) -> f64 {
     let mut published = state.snapshot();
@@ -55,12 +58,13 @@ pub(crate) fn one_of_many(report: &mut Report, sizes: &[u32]) {
 
 /// SC2, SC3: k changes in one pass, per changed node.
 pub(crate) fn many_of_many(report: &mut Report) {
-    for (n, ks) in [(10_000, &[10_000_usize][..]), (1_000_000, &[1, 10, 100, 1_000, 10_000][..])] {
+    for (n, ks) in [(10_000, &[5_000_usize][..]), (1_000_000, &[1, 10, 100, 1_000, 10_000][..])] {
         let shape = fleet::shape(n, 1_000);
         let floor = floor::lookup(n);
         let mut state = fleet::state(&shape, fleet::settled);
-        let all = fleet::scattered(&shape, ks.iter().sum());
-        let mut rest = &all[..];
+        let all = fleet::scattered(&shape, WARM + ks.iter().sum::<usize>());
+        let (warm, mut rest) = all.split_at(WARM);
+        let _uncounted = one_by_one(&mut state, &shape, warm.to_vec());
         for &k in ks {
             let (slots, others) = rest.split_at(k);
             rest = others;
@@ -76,7 +80,7 @@ pub(crate) fn many_of_many(report: &mut Report) {
             drop((published, state.take_notes(), state.take_settled()));
             let k_nodes = u32::try_from(k).unwrap_or(u32::MAX);
             let name = format!("SC2 {k} changes of {}, per change", size(n));
-            let must = (k == 10_000).then_some(10.0);
+            let must = (n == 1_000_000 && k >= 10).then_some(10.0);
             report.against(&name, cost / f64::from(k_nodes), floor, must);
         }
     }

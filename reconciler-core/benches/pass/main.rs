@@ -22,14 +22,27 @@ static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Fleet sizes of the growth factors.
 const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
+/// A group of figures.
+type Case = (&'static str, fn(&mut Report));
+
+const CASES: [Case; 7] = [
+    ("steady", |report| full::steady(report, &SIZES)),
+    ("burst", full::burst),
+    ("mixed", full::mixed),
+    ("one", |report| change::one_of_many(report, &SIZES)),
+    ("many", change::many_of_many),
+    ("nothing", change::nothing),
+    ("due", change::falling_due),
+];
+
 fn main() -> io::Result<()> {
+    // `cargo bench` adds options of its own; a plain word names the one case to run.
+    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     let mut report = Report::default();
-    full::steady(&mut report, &SIZES);
-    full::burst(&mut report);
-    full::mixed(&mut report);
-    change::one_of_many(&mut report, &SIZES);
-    change::many_of_many(&mut report);
-    change::nothing(&mut report);
-    change::falling_due(&mut report);
+    for (name, case) in CASES {
+        if only.as_deref().is_none_or(|only| only == name) {
+            case(&mut report);
+        }
+    }
     report.write(&mut io::stdout().lock(), &mut io::stderr().lock())
 }

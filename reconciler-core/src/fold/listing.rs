@@ -152,7 +152,7 @@ impl ClusterState {
                     self.notes.push(Note::new(&orphan.slot, note));
                 }
             }
-            let state = self.group_mut(&group);
+            let Some(state) = self.group_mut(&group) else { continue };
             if now_there.is_empty() {
                 state.orphans.remove(provider);
             } else {
@@ -219,8 +219,9 @@ impl ClusterState {
                 let note = NoteKind::Held(HoldCode::Implausible, text.clone());
                 self.notes.push(Note::new(group, note));
                 self.mark_hold(group);
-                self.group_mut(group).hold =
-                    Some(Hold { code: HoldCode::Implausible, text, since: now });
+                if let Some(state) = self.group_mut(group) {
+                    state.hold = Some(Hold { code: HoldCode::Implausible, text, since: now });
+                }
                 self.mark_group(group, 0);
             }
             None if held_so => self.release_group(group),
@@ -230,7 +231,7 @@ impl ClusterState {
 
     /// Ends the hold of a group, if it has one.
     pub(super) fn release_group(&mut self, group: &GroupId) {
-        if let Some(hold) = self.group_mut(group).hold.take() {
+        if let Some(hold) = self.group_mut(group).and_then(|state| state.hold.take()) {
             self.notes.push(Note::new(group, NoteKind::Released(hold.code)));
             self.mark_hold(group);
             self.mark_group(group, 0);
@@ -258,7 +259,9 @@ impl ClusterState {
     }
 
     pub(super) fn reaped(&mut self, group: &GroupId, now: Timestamp) {
-        self.group_mut(group).reaped_at = now;
+        if let Some(state) = self.group_mut(group) {
+            state.reaped_at = now;
+        }
     }
 
     fn reaped_since(&self, group: &GroupId, asked_at: Timestamp) -> bool {

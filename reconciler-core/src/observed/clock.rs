@@ -41,7 +41,9 @@ impl ClusterState {
             .map(|(group, _)| group.clone())
             .collect();
         for group in reaped {
-            self.group_mut(&group).reaped_at = now;
+            if let Some(state) = self.group_mut(&group) {
+                state.reaped_at = now;
+            }
         }
     }
 }

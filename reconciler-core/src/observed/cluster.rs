@@ -8,7 +8,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{due::next_due, fleet::Fleet, record::NodeRecord};
+use super::{due::next_due, fleet::Fleet, groups::Groups, record::NodeRecord};
 use crate::{
     effect::OwnedLease,
     fold::{Note, Settlement},
@@ -40,7 +40,8 @@ struct Tally {
     busy: u32,
     failing: u32,
     owning: u32,
-    revisions: BTreeMap<RevisionDigest, u32>,
+    /// Few: the wanted revision, and those that give way to it.
+    revisions: Vec<(RevisionDigest, u32)>,
 }
 
 /// One provider as observed.
@@ -57,7 +58,7 @@ pub struct ProviderState {
 /// The observed state of a run. Cloning shares the records.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterState {
-    groups: BTreeMap<GroupId, Arc<GroupState>>,
+    groups: Groups,
     pub(crate) providers: BTreeMap<ProviderName, ProviderState>,
     due: BTreeSet<(Timestamp, LogicalNodeId)>,
     dirty: BTreeSet<LogicalNodeId>,
@@ -136,7 +137,8 @@ impl GroupState {
 
     /// How many records implement `revision`.
     pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
-        self.tally.revisions.get(&revision).copied().unwrap_or(0)
+        let found = self.tally.revisions.iter().find(|(known, _)| *known == revision);
+        found.map_or(0, |(_, n)| *n)
     }
 }
 
@@ -152,11 +154,15 @@ impl Tally {
         bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
         bump(&mut self.failing, record.backoff.failures > 0);
         bump(&mut self.owning, record.may_own());
-        let of_revision = self.revisions.entry(record.revision).or_default();
-        bump(of_revision, true);
-        if *of_revision == 0 {
-            self.revisions.remove(&record.revision);
+    }
+
+    fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {
+        if let Some((_, n)) = self.revisions.iter_mut().find(|(known, _)| *known == revision) {
+            *n = step(*n, 1);
+        } else {
+            self.revisions.push((revision, step(0, 1)));
         }
+        self.revisions.retain(|(_, n)| *n > 0);
     }
 }
 
@@ -178,12 +184,12 @@ impl ClusterState {
 
     /// How many records there are in all.
     pub fn len(&self) -> usize {
-        self.groups.values().map(|g| g.len()).sum()
+        self.groups().map(|(_, g)| g.len()).sum()
     }
 
     /// True without any record.
     pub fn is_empty(&self) -> bool {
-        self.groups.values().all(|g| g.is_empty())
+        self.groups().all(|(_, g)| g.is_empty())
     }
 
     /// What is known of the providers.
@@ -191,7 +197,7 @@ impl ClusterState {
         &self.providers
     }
 
-    /// The observed facts alone, to publish: no due index, no change marks. Costs the number of groups.
+    /// The observed facts alone, to publish: no due index, no change marks. Costs next to nothing.
     #[must_use]
     pub fn snapshot(&self) -> Self {
         Self {
@@ -269,7 +275,9 @@ impl ClusterState {
             state.put(Arc::new(record), now);
         }
         for (group, hold) in holds {
-            state.group_mut(&group).hold = Some(hold);
+            if let Some(state) = state.group_mut(&group) {
+                state.hold = Some(hold);
+            }
         }
         state
     }
@@ -279,32 +287,36 @@ impl ClusterState {
         self.dirty_groups.insert(group.clone());
     }
 
-    pub(crate) fn group_mut(&mut self, group: &GroupId) -> &mut GroupState {
-        Arc::make_mut(self.groups.entry(group.clone()).or_default())
+    /// One group, to change it; from now on it is known.
+    pub(crate) fn group_mut(&mut self, group: &GroupId) -> Option<&mut GroupState> {
+        self.groups.know(group);
+        self.groups.get_mut(group)
     }
 
     /// Puts a new record in place and marks it.
     pub(crate) fn put(&mut self, record: Arc<NodeRecord>, now: Timestamp) {
         let slot = record.slot.clone();
-        let group = Arc::make_mut(self.groups.entry(slot.group.clone()).or_default());
+        let Some(group) = self.group_mut(&slot.group) else { return };
         let old = group.fleet.get(slot.index).cloned();
         if let Some(old) = &old {
             group.tally.count(old, u32::saturating_sub);
+            group.tally.count_revision(old.revision, u32::saturating_sub);
         }
         group.tally.count(&record, u32::saturating_add);
+        group.tally.count_revision(record.revision, u32::saturating_add);
         group.fleet.put(slot.index, record);
         self.reindex(&slot, now, old.and_then(|old| old.due));
         self.dirty.insert(slot);
     }
 
-    /// Changes a record in place; `change` says whether it did.
+    /// Changes a record in place; `change` says whether it did. What a record implements never changes so.
     pub(crate) fn change(
         &mut self,
         slot: &LogicalNodeId,
         now: Timestamp,
         change: impl FnOnce(&mut NodeRecord) -> bool,
     ) -> bool {
-        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return false };
+        let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let GroupState { fleet, tally, .. } = group;
         let Some(record) = fleet.get_mut(slot.index) else { return false };
         let due = record.due;
@@ -312,20 +324,21 @@ impl ClusterState {
         let changed = change(record);
         tally.count(record, u32::saturating_add);
         if changed {
-            self.reindex(slot, now, due);
-            self.dirty.insert(slot.clone());
+            record.due = next_due(record, now);
+            let next = record.due;
+            self.dirty.insert(record.slot.clone());
+            self.move_due(slot, due, next);
         }
         changed
     }
 
     /// Takes a record away for good.
     pub(crate) fn remove(&mut self, slot: &LogicalNodeId) -> bool {
-        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return false };
+        let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let Some(record) = group.fleet.take(slot.index) else { return false };
         group.tally.count(&record, u32::saturating_sub);
-        if let Some(at) = record.due {
-            self.due.remove(&(at, slot.clone()));
-        }
+        group.tally.count_revision(record.revision, u32::saturating_sub);
+        self.move_due(slot, record.due, None);
         self.dirty.insert(slot.clone());
         true
     }
@@ -339,10 +352,14 @@ impl ClusterState {
 
     /// Brings the due index up to date with a record that it has at `old`.
     pub(super) fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
-        let Some(group) = self.groups.get_mut(&slot.group).map(Arc::make_mut) else { return };
-        let Some(record) = group.fleet.get_mut(slot.index) else { return };
-        let next = next_due(record, now);
-        record.due = next;
+        let group = self.groups.get_mut(&slot.group);
+        let Some(record) = group.and_then(|group| group.fleet.get_mut(slot.index)) else { return };
+        record.due = next_due(record, now);
+        let next = record.due;
+        self.move_due(slot, old, next);
+    }
+
+    fn move_due(&mut self, slot: &LogicalNodeId, old: Option<Timestamp>, next: Option<Timestamp>) {
         if old == next {
             return;
         }

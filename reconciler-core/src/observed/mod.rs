@@ -5,6 +5,7 @@ mod cluster;
 mod due;
 mod facts;
 mod fleet;
+mod groups;
 mod record;
 mod stage;
 
