@@ -141,6 +141,7 @@ impl Loop {
                     let ticket = self.submit(commit);
                     self.answers.defer(ticket, view, release.answer);
                     self.trigger = "release";
+                    self.news.next_step = true;
                 }
             }
         }

@@ -13,6 +13,7 @@ use reconciler_core::{
 };
 
 use crate::{
+    pass::Tally,
     planning::refuse,
     state::State,
     view::{HoldView, Refusal, RefusalKind, ReleaseView},
@@ -145,6 +146,10 @@ impl State {
             Subject::Group(group) => checkpoint::event::Subject::Group(group.clone()),
         };
         self.tell(about, "hold", &text, now, &mut commit);
+        // The release and what it changed are one commit: who is told of it can rely on it.
+        let changed = self.cluster.take_dirty();
+        self.journal_changes(&changed, now, &mut commit, &mut Tally::default());
+        self.work.extend(changed);
         Ok((view, Some(commit)))
     }
 

@@ -312,7 +312,8 @@ impl Loop {
         let patience = Instant::now() + STOP_BOUND;
         loop {
             self.poll_store()?;
-            if self.barrier.is_none() && !self.facts.is_empty() {
+            let unwritten = !self.facts.is_empty() || self.state.cluster.has_dirty();
+            if self.barrier.is_none() && unwritten {
                 self.one_pass();
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
