@@ -8,6 +8,7 @@ use driver::{
     start, system_clock,
     view::{Refusal, RefusalKind},
 };
+use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     logging,
 };
 use crate::console::{
-    self,
+    self, ConsoleError,
     link::{Ask, ConsoleLink, LinkState, Reply, Request},
     options::{Color, Options, ascii_from_locale},
 };
@@ -98,8 +99,16 @@ async fn shown(link: Link, options: Options) -> Outcome {
     serve.abort();
     // Both were told to end; that they did so early is no error.
     drop(((&mut feed).await, (&mut serve).await));
-    ended.map_err(|error| Failure::new(Exit::Internal, chain(&error)))?;
-    Ok(Exit::Done)
+    match ended {
+        Ok(()) => Ok(Exit::Done),
+        Err(ConsoleError::Signalled(number)) if number == Signal::INT.as_raw() => {
+            Ok(Exit::Interrupted)
+        }
+        // A terminal that hung up and a request to stop both end a console that did its work.
+        Err(ConsoleError::Signalled(_) | ConsoleError::HungUp) => Ok(Exit::Terminated),
+        Err(error @ ConsoleError::NotATerminal) => Err(Failure::new(Exit::Usage, chain(&error))),
+        Err(error @ ConsoleError::Terminal(_)) => Err(Failure::new(Exit::Internal, chain(&error))),
+    }
 }
 
 /// Brings snapshots to the console; the newest wins.
