@@ -60,7 +60,7 @@ pub(crate) fn burst(report: &mut Report) {
     let state = fleet::state(&shape, fleet::settled);
     let steady = pass(&state, &shape, n);
     let burst = pass(&ClusterState::default(), &shape, n);
-    report.against("SR4 pass/burst/10k over steady, per node", burst, steady, None);
+    report.against("SR4 pass/burst/10k over steady, per node", burst, steady, Some(3.0));
 }
 
 /// SR5: every node has a step, or waits for one.
@@ -69,5 +69,5 @@ pub(crate) fn mixed(report: &mut Report) {
     let shape = fleet::shape(n, 1_000);
     let steady = pass(&fleet::state(&shape, fleet::settled), &shape, n);
     let mixed = pass(&fleet::state(&shape, fleet::mixed), &shape, n);
-    report.against("SR5 pass/mixed/10k over steady, per node", mixed, steady, None);
+    report.against("SR5 pass/mixed/10k over steady, per node", mixed, steady, Some(5.0));
 }

@@ -146,7 +146,9 @@ impl ClusterState {
                 continue;
             }
             for orphan in &now_there {
-                if before.as_ref().is_none_or(|b| !b.contains(orphan)) {
+                let same =
+                    |b: &OwnedLease| b.attempt == orphan.attempt && b.lease.id == orphan.lease.id;
+                if !before.iter().flatten().any(same) {
                     let lease = orphan.lease.id.to_string();
                     let note = NoteKind::Orphan(provider.clone(), lease);
                     self.notes.push(Note::new(&orphan.slot, note));

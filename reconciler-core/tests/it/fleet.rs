@@ -265,6 +265,7 @@ pub(crate) fn owned(text: &str, attempt: AttemptId, id: &str) -> OwnedLease {
         fence: FENCE,
         lease: lease(id),
         endpoint: None,
+        workload: WorkloadState::Unknown,
     }
 }
 

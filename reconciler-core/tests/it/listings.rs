@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     desired::ClusterShape,
-    effect::{Listing, Look, OwnedLease},
+    effect::{ExitStatus, Listing, Look, OwnedLease, WorkloadState},
     fold::{Fact, NoteKind, Verdict},
     hold::HoldCode,
     id::Fence,
@@ -294,5 +294,19 @@ fn an_old_listing_does_not_speak_of_what_came_after() {
         let fact = Fact::Listed { provider, listing, asked_at, grace, fence: FENCE };
         let _told = state.fold(fact, at(20_000));
         assert_eq!(of(&state, "web-0").missing_since, None);
+    }
+}
+
+/// A listing that says what runs tells of ends as well, unless it is older than what it tells of.
+#[test]
+fn a_listing_may_tell_that_a_workload_ended() {
+    for (asked, ended) in [(0, false), (LATER, true)] {
+        let (_, mut state) = ten();
+        let mut listed = holds(&state, 0..10);
+        listed[2].workload =
+            WorkloadState::Exited { status: ExitStatus::Code(1), tail: Redacted::default() };
+        complete(&mut state, listed, asked);
+        assert_eq!(of(&state, "web-2").stage.name() == StageName::Failed, ended, "at {asked}");
+        assert_eq!(lost(&state), usize::from(ended));
     }
 }

@@ -247,6 +247,7 @@ impl World {
             fence: FENCE,
             lease: thing.lease.clone(),
             endpoint: None,
+            workload: thing.workload.clone(),
         };
         self.things.iter().map(owned).collect()
     }
