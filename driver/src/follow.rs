@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use checkpoint::{event::Subject, store::Commit};
-use reconciler_core::{desired::ClusterShape, id::ProviderName};
+use reconciler_core::{
+    desired::ClusterShape,
+    id::{GroupId, ProviderName},
+};
 
 use crate::{
     config::{self, ProviderDecl},
@@ -23,6 +26,10 @@ pub struct Content {
     pub digest: String,
 }
 
+/// What is said of a valid content that nobody confirmed yet.
+const WAITS: &str =
+    "its content is new and waits: `levelhead plan` shows it, and how to confirm it";
+
 /// Reads the file anew; the error is one line for people.
 pub type Load = Arc<dyn Fn() -> Result<Content, String> + Send + Sync>;
 
@@ -34,9 +41,14 @@ pub(crate) struct Follow {
     pub(crate) auto: bool,
     /// The providers that the driver was started with.
     pub(crate) providers: BTreeMap<ProviderName, ProviderDecl>,
-    view: Option<Arc<FileView>>,
-    /// The last problem that was told, so that one content is one event (R188).
-    told: Option<String>,
+    /// The counts of its last valid content.
+    counts: BTreeMap<GroupId, u32>,
+    /// What is wrong with its present content; told once per content (R188).
+    problem: Option<String>,
+    /// True if its valid content waits for an operator.
+    waits: bool,
+    /// The digest of its last valid content.
+    digest: Option<String>,
 }
 
 impl Follow {
@@ -47,12 +59,31 @@ impl Follow {
         auto: bool,
         providers: BTreeMap<ProviderName, ProviderDecl>,
     ) -> Self {
-        Self { path, load, auto, providers, view: None, told: None }
+        Self {
+            path,
+            load,
+            auto,
+            providers,
+            counts: BTreeMap::new(),
+            problem: None,
+            waits: false,
+            digest: None,
+        }
     }
 
-    /// The file as it is shown beside the live shape.
-    pub(crate) fn view(&self) -> Option<Arc<FileView>> {
-        self.view.clone()
+    /// The file as it is shown beside the live counts (D14).
+    pub(crate) fn view(&self, live: &ClusterShape, applied: Option<&str>) -> FileView {
+        let waits = (self.waits && self.digest.as_deref() != applied).then(|| WAITS.to_owned());
+        let differs = if self.counts.is_empty() {
+            Vec::new()
+        } else {
+            config::differs(&self.counts, &live.counts())
+        };
+        FileView {
+            path: self.path.display().to_string(),
+            problem: self.problem.clone().or(waits),
+            differs,
+        }
     }
 }
 
@@ -60,39 +91,30 @@ impl Loop {
     /// Reads the followed file, and applies it if its content is new.
     pub(crate) fn read_file(&mut self) {
         let Some(follow) = &self.follow else { return };
-        let (path, auto) = (follow.path.display().to_string(), follow.auto);
         let problem = match (follow.load)() {
             Err(problem) => Some(problem),
             Ok(content) if content.providers != follow.providers => Some(
                 "its providers changed; a driver takes over providers only when it starts"
                     .to_owned(),
             ),
-            Ok(content) => self.take_content(content, auto, &path),
+            Ok(content) => self.take_content(content),
         };
-        if let Some(problem) = problem {
-            self.tell_problem(&path, &problem);
-        }
+        self.note_problem(problem);
         self.publish();
     }
 
     /// Takes over a valid content; the problem, if there is one.
-    fn take_content(&mut self, content: Content, auto: bool, path: &str) -> Option<String> {
+    fn take_content(&mut self, content: Content) -> Option<String> {
         let Content { shape, digest, .. } = content;
         let news = self.state.file_digest.as_ref() != Some(&digest);
-        let mut problem = None;
-        if news && auto {
-            let edit = Edit::File { shape: Box::new(shape.clone()), digest };
-            problem = self.apply_file(&edit).err();
-        } else if news {
-            problem = Some(format!("its content is new and waits: levelhead apply {path}"));
+        let follow = self.follow.as_mut()?;
+        follow.counts = shape.counts();
+        follow.digest = Some(digest.clone());
+        follow.waits = news && !follow.auto;
+        if !news || follow.waits {
+            return None;
         }
-        let differs = config::differs(&shape, &self.state.shape.counts());
-        let view = FileView { path: path.to_owned(), problem: problem.clone(), differs };
-        if let Some(follow) = &mut self.follow {
-            follow.view = Some(Arc::new(view));
-            follow.told = None;
-        }
-        problem
+        self.apply_file(&Edit::File { shape: Box::new(shape), digest }).err()
     }
 
     /// Plans the file's content, and confirms the plan by its own hash.
@@ -109,15 +131,14 @@ impl Loop {
         Ok(())
     }
 
-    fn tell_problem(&mut self, path: &str, problem: &str) {
+    /// Keeps what is wrong with the file, and tells it once.
+    fn note_problem(&mut self, problem: Option<String>) {
         let Some(follow) = &mut self.follow else { return };
-        if follow.told.as_deref() == Some(problem) {
+        let path = follow.path.display().to_string();
+        let before = std::mem::replace(&mut follow.problem, problem.clone());
+        let Some(problem) = problem.filter(|problem| before.as_ref() != Some(problem)) else {
             return;
-        }
-        let differs = follow.view.as_ref().map(|view| view.differs.clone()).unwrap_or_default();
-        let view = FileView { path: path.to_owned(), problem: Some(problem.to_owned()), differs };
-        follow.view = Some(Arc::new(view));
-        follow.told = Some(problem.to_owned());
+        };
         let now = self.now();
         let mut commit = Commit { at: now, ..Commit::default() };
         let text = format!("{path} is not applied; the last good shape stays: {problem}");

@@ -329,7 +329,8 @@ impl Loop {
 
     /// Shows what is known now.
     pub(crate) fn publish(&mut self) {
-        let file = self.follow.as_ref().and_then(Follow::view);
+        let applied = self.state.file_digest.as_deref();
+        let file = self.follow.as_ref().map(|f| Arc::new(f.view(&self.state.shape, applied)));
         let in_flight = self.dispatcher.in_flight();
         let now = self.now();
         let published = self.state.published(&self.driver, file.as_ref(), in_flight, now);

@@ -4,7 +4,10 @@ use std::{io, path::Path, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{Query, State, rejection::JsonRejection},
+    extract::{
+        Query, State,
+        rejection::{JsonRejection, QueryRejection},
+    },
     http::StatusCode,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -37,6 +40,7 @@ pub(crate) async fn serve(path: &Path, handle: Handle) -> io::Result<()> {
         .route("/v1/apply", post(apply))
         .route("/v1/release", post(release))
         .fallback(unknown)
+        .method_not_allowed_fallback(unknown)
         .with_state(handle);
     axum::serve(listener, router).await
 }
@@ -84,14 +88,18 @@ async fn health(State(handle): State<Handle>) -> Response {
     .into_response()
 }
 
-async fn snapshot(State(handle): State<Handle>, query: Query<SnapshotQuery>) -> Response {
+async fn snapshot(
+    State(handle): State<Handle>,
+    query: Result<Query<SnapshotQuery>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let query = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
     let mut published = handle.published();
     if let Some(after) = query.after {
         // Without news in time the answer is the present state: the caller compares the pass.
         drop(timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await);
     }
     let latest = published.borrow().clone();
-    Json(latest.view()).into_response()
+    Ok(Json(latest.view()).into_response())
 }
 
 async fn plan(State(handle): State<Handle>, call: Body<PlanCall>) -> Result<Response, Refused> {

@@ -81,6 +81,14 @@ pub fn check(source: &Source, catalogue: &Catalogue) -> Result<Loaded, ConfigErr
     }
 }
 
+/// The run that a file is about, also where the rest of it is not valid: enough to look at the run.
+pub fn identify(source: &Source) -> Option<(RunName, Uuid)> {
+    let (tree, _syntax) = syntax::parse(&source.text);
+    let mut unheard = Report::default();
+    let root = Section::root(tree.get_ref(), &mut unheard);
+    Some((run(&root, &mut unheard)?, uuid(&root, &mut unheard)?))
+}
+
 fn root_settings(
     root: &Section<'_>,
     source: &Source,

@@ -29,7 +29,7 @@ mod writeback;
 pub use catalogue::Catalogue;
 pub use compare::differs;
 pub use diagnostic::Diagnostic;
-pub use load::{Confirm, FORMAT_VERSION, Loaded, check, load};
+pub use load::{Confirm, FORMAT_VERSION, Loaded, check, identify, load};
 pub use provider::ProviderDecl;
 pub use render::{ConfigError, PlaceView, ProblemView, Problems, SHOWN_MAX};
 pub use source::{FILE_BYTES_MAX, ReadError, Source, read};

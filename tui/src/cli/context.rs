@@ -1,6 +1,7 @@
 //! What a verb works with: the file, the state directory, and a way to the driver.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -15,9 +16,12 @@ use driver::{
     view::{Edit, HoldView},
 };
 
+use reconciler_core::{desired::ClusterShape, limits};
+
 use super::{
     args::Global,
     exit::{Exit, Failure, chain},
+    out,
 };
 
 /// A verb's surroundings.
@@ -41,7 +45,39 @@ impl Context {
             let hint = "`levelhead init` writes a starter file";
             return Err(Failure::new(Exit::Invalid, message).hint(hint));
         }
-        let loaded = config::load(file, catalogue)?;
+        Self::with(global, catalogue, file, config::load(file, catalogue)?)
+    }
+
+    /// The same for a verb that only looks: a file that is not valid any more does not hide its run.
+    pub(crate) fn open_to_look(
+        global: &Global,
+        catalogue: &Catalogue,
+        file: &Path,
+    ) -> Result<Self, Failure> {
+        let opened = Self::open(global, catalogue, file);
+        let Err(failure) = opened else { return opened };
+        let source = config::read(file).ok();
+        let Some((run, uuid)) = source.as_ref().and_then(config::identify) else {
+            return Err(failure);
+        };
+        out::note(format!("warning: {} is not valid; its run is shown as it is", file.display()));
+        let loaded = Loaded {
+            path: file.to_owned(),
+            digest: String::new(),
+            shape: ClusterShape::empty(run, uuid),
+            providers: BTreeMap::new(),
+            confirm: Confirm::Manual,
+            parallelism: limits::PARALLELISM_DEFAULT,
+        };
+        Self::with(global, catalogue, file, loaded)
+    }
+
+    fn with(
+        global: &Global,
+        catalogue: &Catalogue,
+        file: &Path,
+        loaded: Loaded,
+    ) -> Result<Self, Failure> {
         let paths = match &global.state_dir {
             Some(dir) => StatePaths::new(absolute(dir)?),
             None => StatePaths::of_run(&loaded.shape.run, loaded.shape.uuid).map_err(|error| {

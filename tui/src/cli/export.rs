@@ -21,6 +21,12 @@ pub(crate) async fn run(context: &Context, write: bool) -> Outcome {
     let counts: BTreeMap<GroupId, u32> = groups.map(|g| (g.group.clone(), g.want)).collect();
     let text = config::with_counts(&source.text, &counts)
         .map_err(|error| Failure::new(Exit::Invalid, chain(&error)))?;
+    if context.global.json {
+        out::json(&serde_json::json!({"file": context.file, "counts": counts, "text": text}))?;
+    }
+    if !write && context.global.json {
+        return Ok(Exit::Done);
+    }
     if !write {
         drop(std::io::stdout().lock().write_all(text.as_bytes()));
         return Ok(Exit::Done);

@@ -6,12 +6,13 @@ use driver::config;
 use reconciler_core::id::{RunName, Uuid};
 
 use super::{
+    args::Global,
     exit::{Exit, Failure, Outcome},
     out,
 };
 
 /// Writes a starter file to `file`, never over one that is there; with `uuid_only`, prints a UUID instead.
-pub(crate) fn run(file: &Path, run: &str, uuid_only: bool) -> Outcome {
+pub(crate) fn run(file: &Path, run: &str, uuid_only: bool, global: &Global) -> Outcome {
     let uuid = Uuid::from_bytes(*uuid::Uuid::new_v4().as_bytes());
     if uuid_only {
         out::line(uuid.to_string());
@@ -31,6 +32,10 @@ pub(crate) fn run(file: &Path, run: &str, uuid_only: bool) -> Outcome {
         }
         failure
     })?;
+    if global.json {
+        out::json(&serde_json::json!({"file": file, "run": run, "uuid": uuid}))?;
+        return Ok(Exit::Done);
+    }
     out::note(format!("wrote {}", file.display()));
     out::note(format!("next: levelhead plan {}", file.display()));
     Ok(Exit::Done)

@@ -37,7 +37,7 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
         }
         for path in paths {
             let from = read.iter().find(|(known, _)| *known == path).map(|(_, at)| *at);
-            let end = print(&path, from, lines).map_err(|error| {
+            let end = print(context, &path, from, lines).map_err(|error| {
                 Failure::new(Exit::Unavailable, format!("cannot read {}: {error}", path.display()))
             })?;
             read.retain(|(known, _)| *known != path);
@@ -65,7 +65,7 @@ fn paths(context: &Context, slot: &LogicalNodeId) -> Vec<PathBuf> {
 }
 
 /// Prints a file from `from` on, or its last lines; returns where it ended.
-fn print(path: &PathBuf, from: Option<u64>, lines: usize) -> io::Result<u64> {
+fn print(context: &Context, path: &PathBuf, from: Option<u64>, lines: usize) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     // A file that shrank was rotated: it is read from its beginning.
@@ -77,10 +77,16 @@ fn print(path: &PathBuf, from: Option<u64>, lines: usize) -> io::Result<u64> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     BufReader::new(file.take(length.saturating_sub(start))).read_to_end(&mut bytes)?;
+    let end = start + u64::try_from(bytes.len()).unwrap_or(0);
+    if context.global.json {
+        for line in plain(&bytes).lines() {
+            out::line(serde_json::json!({"file": path, "line": line}).to_string());
+        }
+        return Ok(end);
+    }
     if from.is_none() && !bytes.is_empty() {
         out::note(format!("== {}", path.display()));
     }
-    let end = start + u64::try_from(bytes.len()).unwrap_or(0);
     drop(io::stdout().lock().write_all(plain(&bytes).as_bytes()));
     Ok(end)
 }

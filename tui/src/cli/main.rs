@@ -48,7 +48,9 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
     match verb {
-        Verb::Alone(AloneVerb::Init { file, run, uuid }) => init::run(&file.file, &run, uuid),
+        Verb::Alone(AloneVerb::Init { file, run, uuid }) => {
+            init::run(&file.file, &run, uuid, global)
+        }
         Verb::Alone(AloneVerb::Validate { file }) => validate::run(&file.file, global, catalogue),
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
@@ -68,6 +70,7 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
 
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
     let context = |file| Context::open(global, catalogue, file);
+    let looking = |file| Context::open_to_look(global, catalogue, file);
     match verb {
         RunVerb::Plan { file, detailed_exitcode } => {
             plan::run(&context(&file.file)?, detailed_exitcode).await
@@ -81,14 +84,14 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
             let how = scale::How { dry_run, confirm };
             scale::run(&context(&file.file)?, counts, how, &going).await
         }
-        RunVerb::Status { file, problems } => status::run(&context(&file.file)?, problems).await,
-        RunVerb::Watch { file } => watch::run(&context(&file.file)?).await,
+        RunVerb::Status { file, problems } => status::run(&looking(&file.file)?, problems).await,
+        RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,
         RunVerb::Events { file, after, limit, follow } => {
-            events::run(&context(&file.file)?, after, limit, follow).await
+            events::run(&looking(&file.file)?, after, limit, follow).await
         }
-        RunVerb::Explain { subject, file } => explain::run(&context(&file.file)?, &subject).await,
+        RunVerb::Explain { subject, file } => explain::run(&looking(&file.file)?, &subject).await,
         RunVerb::Logs { slot, file, follow, lines } => {
-            logs::run(&context(&file.file)?, &slot, follow, lines).await
+            logs::run(&looking(&file.file)?, &slot, follow, lines).await
         }
         RunVerb::Release { subject, file, confirm } => {
             release::run(&context(&file.file)?, &subject, confirm).await

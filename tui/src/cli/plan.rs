@@ -37,7 +37,8 @@ pub(crate) fn show(context: &Context, plan: &PlanView, next: &str) -> Result<(),
     for line in plan_text::lines(plan) {
         out::line(line);
     }
-    if !plan.empty {
+    let moves = plan.base != plan.target || !plan.steps.is_empty();
+    if moves {
         out::line(format!("next: {next}"));
     }
     Ok(())

@@ -48,7 +48,10 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
 /// Where the file and the live shape differ.
 fn differs(context: &Context, view: &RunView) -> Vec<(reconciler_core::id::GroupId, u32, u32)> {
     let live = view.groups.iter().map(|group| (group.group.clone(), group.want)).collect();
-    config::differs(&context.loaded.shape, &live)
+    if context.loaded.digest.is_empty() {
+        return Vec::new();
+    }
+    config::differs(&context.loaded.shape.counts(), &live)
 }
 
 fn show(context: &Context, view: &RunView, problems: bool) {
