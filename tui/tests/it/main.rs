@@ -3,6 +3,7 @@
 //! Marked as tests throughout, so that helpers may unwrap as the tests themselves may.
 #![cfg(test)]
 
+mod census;
 mod console_fixture;
 mod console_fuzz;
 mod console_legal;
@@ -10,3 +11,5 @@ mod console_plan;
 mod console_screens;
 mod console_select;
 mod console_time;
+mod e2e_life;
+mod world;
