@@ -10,7 +10,7 @@ use reconciler_core::{
     time::Millis,
 };
 
-use crate::fleet::{RUN, T0, group, node_spec, shape, shape_with, state};
+use crate::fleet::{RUN, T0, group, node_spec, record, shape, shape_with, state};
 use crate::world::World;
 
 fn made(groups: Vec<RunNodeGroupSpec>) -> Result<ClusterShape, ShapeError> {
@@ -105,4 +105,23 @@ fn a_run_converges_when_all_is_as_wanted() {
     assert_eq!((now.want, now.ready, now.converged), (2, 2, true));
     assert!(!standing(&world.state, &shape(&[("web", 1)])).converged, "one too many");
     assert!(!standing(&world.state, &shape(&[])).converged, "an undeclared group");
+}
+
+/// Groups that come to be known in any order stand in the order of their names, each with its own records.
+#[test]
+fn groups_stand_in_order_however_they_came() {
+    let names: Vec<_> = (0..100).map(|n| format!("g{n:03}")).collect();
+    let groups: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
+    let shape = shape(&groups);
+    for stride in [1, 37, 99] {
+        let mixed = (0..100).map(|n| &names[n * stride % 100]);
+        let fleet = state(mixed.map(|name| record(&shape, &format!("{name}-0"))));
+        let known: Vec<_> = fleet.groups().map(|(name, _)| name.to_string()).collect();
+        assert_eq!(known, names, "by {stride}");
+        for (name, group) in fleet.groups() {
+            let slot = group.record(0).map(|record| record.slot.clone());
+            assert_eq!(slot.map(|slot| slot.group), Some(name.clone()));
+            assert_eq!(fleet.group(name).map(|group| group.len()), Some(1));
+        }
+    }
 }
