@@ -2,11 +2,15 @@
 //!
 //! Where tmux is not installed, each test says so by name and passes; a machine that has it must not skip.
 
-use std::process::{Command, Output};
+use std::{
+    process::{Command, Output},
+    thread,
+    time::Instant,
+};
 
 use rustix::process::Signal;
 
-use crate::world::{World, node, servers, until, until_true};
+use crate::world::{LOOK, PATIENCE, World, node, servers, until, until_true};
 
 /// A terminal of its own, on a tmux server of its own.
 struct Terminal {
@@ -61,19 +65,26 @@ impl Terminal {
         self.tmux(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
     }
 
-    /// Waits until every one of `texts` stands on the screen.
+    /// Waits until every one of `texts` stands on the screen, and fails with the screen if they never do.
     fn shows(&self, texts: &[&str]) -> String {
-        until(&format!("the screen shows {texts:?}"), || {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             let screen = self.screen();
-            texts.iter().all(|text| screen.contains(text)).then_some(screen)
-        })
+            if texts.iter().all(|text| screen.contains(text)) {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "in vain waited for {texts:?} on\n{screen}");
+            thread::sleep(LOOK);
+        }
     }
 
     /// Starts the console of `world`, which says how it ended.
     fn console(&self, world: &World, options: &str) {
         let (program, state) = (env!("CARGO_BIN_EXE_levelhead"), world.state().display());
         let file = world.file().display().to_string();
-        self.enter(&format!("{program} --state-dir {state} console {file} {options}; echo ended=$?"));
+        self.enter(&format!(
+            "{program} --state-dir {state} console {file} {options}; echo ended=$?"
+        ));
     }
 
     /// Leaves the console, and checks that the terminal is as it was before.
@@ -111,7 +122,11 @@ fn a_count_is_raised_on_the_screen_and_stays() {
     terminal.shows(&["2>3*"]);
     terminal.press(&["p"]);
     terminal.shows(&["Apply plan?", "create   web-2", "sha256:"]);
-    terminal.press(&["a"]);
+    // A key pressed before the plan could be read does not count.
+    until_true("the plan is applied", || {
+        terminal.press(&["a"]);
+        !terminal.screen().contains("[ Apply a ]")
+    });
     let screen = terminal.shows(&["ready 3/3", "web-2"]);
     assert!(screen.contains("gen 2"), "{screen}");
     let fresh = until("the ribbon of the new node", || {
@@ -142,8 +157,10 @@ fn no_size_ends_the_console() {
     let world = World::new(&servers("web", 1));
     let Some(terminal) = Terminal::open(&world, 100, 30) else { return };
     terminal.console(&world, "");
-    terminal.shows(&["CONVERGED"]);
-    for (width, height) in [(1, 1), (2, 40), (40, 2), (39, 9), (40, 10), (59, 15), (200, 60), (80, 24)] {
+    terminal.shows(&["CONVERGED", "ready 1/1"]);
+    for (width, height) in
+        [(1, 1), (2, 40), (40, 2), (39, 9), (40, 10), (59, 15), (200, 60), (80, 24)]
+    {
         terminal.resize(width, height);
     }
     terminal.shows(&["CONVERGED", "web-0"]);
@@ -156,7 +173,7 @@ fn a_terminated_console_cleans_up() {
     let world = World::new(&servers("web", 1));
     let Some(terminal) = Terminal::open(&world, 100, 30) else { return };
     terminal.console(&world, "");
-    terminal.shows(&["CONVERGED"]);
+    terminal.shows(&["CONVERGED", "ready 1/1"]);
     let pid = world.status()["driver"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     let pid = rustix::process::Pid::from_raw(pid.unwrap()).unwrap();
     rustix::process::kill_process(pid, Signal::TERM).unwrap();
@@ -171,7 +188,7 @@ fn a_read_only_console_edits_nothing() {
     let world = World::new(&servers("web", 1));
     let Some(terminal) = Terminal::open(&world, 100, 30) else { return };
     terminal.console(&world, "--read-only");
-    terminal.shows(&["CONVERGED", "[RO]"]);
+    terminal.shows(&["CONVERGED", "ready 1/1", "[RO]"]);
     terminal.press(&["+", "p"]);
     terminal.shows(&["read-only"]);
     terminal.leave();

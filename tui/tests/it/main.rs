@@ -11,5 +11,6 @@ mod console_plan;
 mod console_screens;
 mod console_select;
 mod console_time;
+mod console_tmux;
 mod e2e_life;
 mod world;

@@ -19,7 +19,7 @@ use crate::census::{Census, census, kill_all};
 /// How long anything may take: a loaded machine is slow, a machine that is stuck is stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 /// Time between two looks at a predicate.
-const LOOK: Duration = Duration::from_millis(10);
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
 
 /// What a command came to.
 #[derive(Debug)]
