@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use checkpoint::{event::Subject, store::Commit};
 use reconciler_core::{
     desired::ClusterShape,
     id::{GroupId, ProviderName},
@@ -10,9 +9,7 @@ use reconciler_core::{
 
 use crate::{
     config::{self, ProviderDecl},
-    handle::{Face, Source},
-    run::Loop,
-    view::{Edit, FileView},
+    view::FileView,
 };
 
 /// The content of a desired-state file, as far as a running driver can take it over.
@@ -71,6 +68,22 @@ impl Follow {
         }
     }
 
+    /// Notes a valid content; true if it is new and may be applied without an operator.
+    pub(crate) fn note(&mut self, content: &Content, applied: Option<&str>) -> bool {
+        let news = applied != Some(content.digest.as_str());
+        self.counts = content.shape.counts();
+        self.digest = Some(content.digest.clone());
+        self.waits = news && !self.auto;
+        news && self.auto
+    }
+
+    /// Notes what is wrong with the present content; true if that is to be told.
+    pub(crate) fn note_problem(&mut self, problem: Option<&str>) -> bool {
+        let news = problem.is_some() && self.problem.as_deref() != problem;
+        self.problem = problem.map(ToOwned::to_owned);
+        news
+    }
+
     /// The file as it is shown beside the live counts (D14).
     pub(crate) fn view(&self, live: &ClusterShape, applied: Option<&str>) -> FileView {
         let waits = (self.waits && self.digest.as_deref() != applied).then(|| WAITS.to_owned());
@@ -84,65 +97,5 @@ impl Follow {
             problem: self.problem.clone().or(waits),
             differs,
         }
-    }
-}
-
-impl Loop {
-    /// Reads the followed file, and applies it if its content is new.
-    pub(crate) fn read_file(&mut self) {
-        let Some(follow) = &self.follow else { return };
-        let problem = match (follow.load)() {
-            Err(problem) => Some(problem),
-            Ok(content) if content.providers != follow.providers => Some(
-                "its providers changed; a driver takes over providers only when it starts"
-                    .to_owned(),
-            ),
-            Ok(content) => self.take_content(content),
-        };
-        self.note_problem(problem);
-        self.publish();
-    }
-
-    /// Takes over a valid content; the problem, if there is one.
-    fn take_content(&mut self, content: Content) -> Option<String> {
-        let Content { shape, digest, .. } = content;
-        let news = self.state.file_digest.as_ref() != Some(&digest);
-        let follow = self.follow.as_mut()?;
-        follow.counts = shape.counts();
-        follow.digest = Some(digest.clone());
-        follow.waits = news && !follow.auto;
-        if !news || follow.waits {
-            return None;
-        }
-        self.apply_file(&Edit::File { shape: Box::new(shape), digest }).err()
-    }
-
-    /// Plans the file's content, and confirms the plan by its own hash.
-    fn apply_file(&mut self, edit: &Edit) -> Result<(), String> {
-        let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
-        let now = self.now();
-        let plan = self.state.plan(edit, now).map_err(|refusal| refusal.message)?;
-        let confirmed = self.state.confirm(edit, plan.hash, &source, false, now);
-        let confirmed = confirmed.map_err(|refusal| refusal.message)?;
-        if !confirmed.commit.is_empty() {
-            self.submit(confirmed.commit);
-        }
-        self.trigger = "file";
-        Ok(())
-    }
-
-    /// Keeps what is wrong with the file, and tells it once.
-    fn note_problem(&mut self, problem: Option<String>) {
-        let Some(follow) = &mut self.follow else { return };
-        let path = follow.path.display().to_string();
-        let before = std::mem::replace(&mut follow.problem, problem.clone());
-        let Some(problem) = problem.filter(|problem| before.as_ref() != Some(problem)) else {
-            return;
-        };
-        let now = self.now();
-        let mut commit = Commit { at: now, ..Commit::default() };
-        let text = format!("{path} is not applied; the last good shape stays: {problem}");
-        self.state.tell(Subject::Run, "file", &text, now, &mut commit);
-        self.submit(commit);
     }
 }

@@ -2,47 +2,15 @@
 
 use std::sync::Arc;
 
-use checkpoint::record::ShapeSource;
 use reconciler_core::id::{Generation, PlanHash};
-use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     inbox::{Answer, Ask, StopReason, Wake},
     publish::Published,
+    source::Source,
     view::{Edit, PlanView, Refusal, RefusalKind, ReleaseView},
 };
-
-/// Who asks for a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// By which face: `file`, `console` or `cli`.
-    pub face: Face,
-    /// Who: a user name, or the driver itself.
-    pub who: String,
-}
-
-/// The face that a change comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Face {
-    /// The followed file.
-    File,
-    /// The console.
-    Console,
-    /// The command line.
-    Cli,
-}
-
-impl From<Face> for ShapeSource {
-    fn from(face: Face) -> Self {
-        match face {
-            Face::File => Self::File,
-            Face::Console => Self::Console,
-            Face::Cli => Self::Cli,
-        }
-    }
-}
 
 /// A driver that runs in this process. Cheap to clone; dropping it stops nothing.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use reconciler_core::id::{Generation, PlanHash};
 use tokio::sync::oneshot;
 
 use crate::{
-    handle::Source,
+    source::Source,
     view::{Edit, PlanView, Refusal, ReleaseView},
 };
 

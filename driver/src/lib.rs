@@ -5,16 +5,22 @@
 //!
 //! Not here: decisions (`reconciler-core`), storage (`checkpoint`), providers (`executor`).
 
+mod answering;
 mod answers;
 pub mod api;
+mod clock;
 pub mod config;
+mod covering;
 mod follow;
+mod following;
 mod handle;
 mod history;
 mod inbox;
 mod journaling;
 mod link;
 mod listings;
+mod looping;
+mod observing;
 mod offline;
 mod operations;
 mod pass;
@@ -23,17 +29,20 @@ mod publish;
 mod release;
 mod resume;
 mod run;
+mod source;
 mod start;
 mod state;
 pub mod view;
 mod view_build;
 mod watch_file;
 
+pub use clock::{Clock, system_clock};
 pub use follow::{Content, Load};
-pub use handle::{Face, Handle, Source};
+pub use handle::Handle;
 pub use inbox::StopReason;
 pub use link::Link;
 pub use offline::{Offline, OfflineError, events};
 pub use publish::Published;
 pub use run::{DriveError, Ended};
-pub use start::{Begin, Clock, Driver, Followed, Options, StartError, start, system_clock};
+pub use source::{Face, Source};
+pub use start::{Begin, Driver, Followed, Options, StartError, start};

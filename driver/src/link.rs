@@ -6,7 +6,8 @@ use reconciler_core::id::{Generation, PassNumber, PlanHash};
 
 use crate::{
     api::{CallError, Client},
-    handle::{Handle, Source},
+    handle::Handle,
+    source::Source,
     view::{Edit, PlanView, ReleaseView, RunView},
 };
 

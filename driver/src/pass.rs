@@ -8,9 +8,8 @@ use checkpoint::{event::PassRow, store::Commit};
 use reconciler_core::{
     effect::{Intent, NodeManagerCommand, idempotency_key},
     fold::Fact,
-    id::{GroupId, LogicalNodeId},
+    id::LogicalNodeId,
     observed::{ClusterState, Pending},
-    plan::{PlanInput, Scope, project},
     reconcile::reconcile_some,
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -18,7 +17,6 @@ use reconciler_core::{
 
 use crate::{
     history::letter,
-    planning,
     state::{Mode, State},
     view::PassView,
 };
@@ -123,43 +121,6 @@ impl State {
         }
         tally.effects = commit.intents.len();
         looks
-    }
-
-    /// Makes sure that every command's group has an open operation; those without get a confirmed repair.
-    fn cover(
-        &mut self,
-        commands: &[(LogicalNodeId, NodeManagerCommand)],
-        now: Timestamp,
-        commit: &mut Commit,
-    ) {
-        let open = |slot: &LogicalNodeId| self.operations.of(&slot.group).is_some();
-        let bare: BTreeSet<LogicalNodeId> =
-            commands.iter().filter(|(slot, _)| !open(slot)).map(|(slot, _)| slot.clone()).collect();
-        if bare.is_empty() {
-            return;
-        }
-        let capabilities = planning::capability_texts(&self.capabilities);
-        let input = PlanInput {
-            base: &self.shape,
-            target: &self.shape,
-            capabilities: &capabilities,
-            fence: self.fence,
-            serial: self.counters.serial,
-            parallelism: self.parallelism,
-        };
-        let hash = match project(&self.cluster, &input, Scope::Slots(&bare), now) {
-            Ok(plan) => plan.hash,
-            Err(error) => {
-                // A plan that does not settle is a fault of the decider; its steps stay uncovered and unsent.
-                tracing::error!(%error, "a repair could not be planned");
-                return;
-            }
-        };
-        let groups: BTreeSet<GroupId> = bare.into_iter().map(|slot| slot.group).collect();
-        for group in groups {
-            let goals = self.goals(&group);
-            self.open_operation(&group, hash, goals, &mut commit.operations);
-        }
     }
 
     /// Turns a command into the intent of a step, and marks its record as waiting for it.

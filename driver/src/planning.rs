@@ -17,7 +17,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    handle::Source,
+    source::Source,
     state::{Mode, State},
     view::{
         ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView,

@@ -13,8 +13,7 @@ use reconciler_core::{
 use crate::{
     history::History,
     state::State,
-    view::{DriverView, FileView, RunState, RunView},
-    view_build,
+    view::{DriverView, FileView, RunState},
 };
 
 /// What a driver shows at one moment.
@@ -32,11 +31,6 @@ pub struct Published {
 }
 
 impl Published {
-    /// The whole view: costs the number of nodes, so it is made by who looks, never by a pass.
-    pub fn view(&self) -> RunView {
-        view_build::run_view(self)
-    }
-
     /// The counts alone: costs the number of groups.
     pub fn standing(&self) -> Standing {
         standing(&self.cluster, &self.shape)

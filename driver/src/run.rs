@@ -9,28 +9,18 @@
 //! While a barrier is open, facts queue and no pass runs. Triggers coalesce: whatever came in since the last pass
 //! is one pass (R63). Dropping the future stops the loop between two steps; the journal makes that safe.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use checkpoint::store::{Commit, Store, StoreError, Ticket};
-use executor::dispatch::Dispatcher;
-use reconciler_core::{fold::Fact, id::LogicalNodeId, time::Timestamp};
-use tokio::{
-    sync::{mpsc, watch},
-    time::Instant,
-};
+use checkpoint::store::StoreError;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
-    answers::Answers,
     api,
-    follow::Follow,
     handle::Handle,
-    inbox::{Ask, StopReason, Wake},
-    listings::Listings,
+    inbox::{StopReason, Wake},
+    looping::Loop,
     pass::PassInput,
-    publish::Published,
-    start::Clock,
-    state::{Mode, State},
-    view::DriverView,
+    state::Mode,
     watch_file::watch_file,
 };
 
@@ -58,50 +48,6 @@ pub enum DriveError {
     /// The journal failed.
     #[error("the journal failed; no effect was sent without it")]
     Journal(#[source] StoreError),
-}
-
-/// What came up since the last pass, beside the facts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
-    /// The followed file is to be read.
-    pub(crate) file: bool,
-    /// A listing came in.
-    pub(crate) listed: bool,
-    /// The last pass decided something that has a next step.
-    pub(crate) next_step: bool,
-}
-
-/// The driver at work.
-pub(crate) struct Loop {
-    pub(crate) state: State,
-    pub(crate) store: Box<dyn Store>,
-    pub(crate) dispatcher: Dispatcher,
-    pub(crate) inbox: mpsc::UnboundedReceiver<Wake>,
-    pub(crate) publisher: watch::Sender<Arc<Published>>,
-    pub(crate) clock: Clock,
-    pub(crate) driver: DriverView,
-    pub(crate) follow: Option<Follow>,
-    pub(crate) listings: Listings,
-    pub(crate) answers: Answers,
-    /// Least time between two passes, so that a person can watch the steps.
-    pub(crate) pace: Duration,
-    /// What came in and is not folded yet.
-    pub(crate) facts: Vec<Fact>,
-    /// Slots that are being looked at.
-    pub(crate) looking: BTreeSet<LogicalNodeId>,
-    /// Asks that wait for the first observation.
-    pub(crate) early: Vec<Ask>,
-    /// Commits that were submitted and not answered.
-    pub(crate) open_commits: usize,
-    pub(crate) barrier: Option<Ticket>,
-    pub(crate) trigger: &'static str,
-    /// What came up since the last pass, beside the facts.
-    pub(crate) news: News,
-    /// True once every workload that was found is watched.
-    pub(crate) watches: bool,
-    pub(crate) next_pass: Instant,
-    pub(crate) audit_at: Instant,
-    pub(crate) stop: Option<StopReason>,
 }
 
 impl Loop {
@@ -254,12 +200,6 @@ impl Loop {
         self.state.mark_all();
     }
 
-    /// Hands a commit to the journal.
-    pub(crate) fn submit(&mut self, commit: Commit) -> Ticket {
-        self.open_commits += 1;
-        self.store.submit(commit)
-    }
-
     fn poll_store(&mut self) -> Result<(), DriveError> {
         while let Some(committed) = self.store.poll() {
             self.open_commits = self.open_commits.saturating_sub(1);
@@ -335,10 +275,5 @@ impl Loop {
         let now = self.now();
         let published = self.state.published(&self.driver, file.as_ref(), in_flight, now);
         self.publisher.send_replace(Arc::new(published));
-    }
-
-    /// The time.
-    pub(crate) fn now(&self) -> Timestamp {
-        (self.clock)()
     }
 }

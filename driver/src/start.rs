@@ -1,11 +1,6 @@
 //! Taking a run: the journal with its lock and fence, the providers, and the loop around them.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use checkpoint::{
     owner::OwnerClaim,
@@ -17,10 +12,7 @@ use executor::{
     dispatch::{Dispatcher, Settings},
     seam::{BuildError, Capabilities, Provider, ProviderPlace},
 };
-use reconciler_core::{
-    id::{Fence, ProviderName, RunName, Uuid},
-    time::Timestamp,
-};
+use reconciler_core::id::{Fence, ProviderName, RunName, Uuid};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -28,27 +20,18 @@ use tokio::{
 
 use crate::{
     answers::Answers,
+    clock::Clock,
     config::{Catalogue, ProviderDecl},
     follow::{Follow, Load},
     handle::Handle,
     inbox::Wake,
     listings::Listings,
+    looping::{Loop, News},
     resume::Given,
-    run::{DriveError, Ended, Loop, News},
+    run::{DriveError, Ended},
     state::{Mode, State},
     view::DriverView,
 };
-
-/// Tells the time.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// The time of this machine.
-pub fn system_clock() -> Clock {
-    Arc::new(|| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    })
-}
 
 /// How a driver begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

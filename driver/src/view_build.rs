@@ -16,8 +16,14 @@ use crate::{
     view::{GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA},
 };
 
-/// The whole view of `published`.
-pub(crate) fn run_view(published: &Published) -> RunView {
+impl Published {
+    /// The whole view: costs the number of nodes, so it is made by who looks, never by a pass.
+    pub fn view(&self) -> RunView {
+        run_view(self)
+    }
+}
+
+fn run_view(published: &Published) -> RunView {
     let Published { cluster, shape, history, .. } = published;
     let standing = published.standing();
     let ribbons = history.ribbons();

@@ -14,7 +14,7 @@ use super::{
     wire::{Applied, ApplyCall, PlanCall, ReleaseCall},
 };
 use crate::{
-    handle::Source,
+    source::Source,
     view::{Edit, PlanView, Refusal, ReleaseView, RunView},
 };
 

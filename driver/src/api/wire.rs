@@ -3,7 +3,7 @@
 use reconciler_core::id::{Generation, PassNumber, PlanHash};
 use serde::{Deserialize, Serialize};
 
-use crate::{handle::Source, view::Edit};
+use crate::{source::Source, view::Edit};
 
 /// `POST /v1/plan`.
 #[derive(Debug, Serialize, Deserialize)]

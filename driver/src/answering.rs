@@ -1,0 +1,104 @@
+//! Answering the faces: plans at once, changes when they are durable, releases after a fresh look.
+
+use reconciler_core::id::{Generation, LogicalNodeId, PlanHash};
+
+use crate::{
+    answers::PendingRelease,
+    inbox::{Answer, Ask},
+    looping::Loop,
+    planning::plan_view,
+    source::Source,
+    state::Mode,
+    view::{Edit, PlanView, Refusal, ReleaseView},
+};
+
+impl Loop {
+    /// Answers one ask, now or when it can be.
+    pub(crate) fn answer(&mut self, ask: Ask) {
+        match ask {
+            Ask::Plan(edit, answer) => drop(answer.send(self.plan(&edit))),
+            Ask::Apply { edit, hash, source, answer } => {
+                self.apply(&edit, hash, &source, answer);
+            }
+            Ask::Release { subject, confirm, answer } => self.release(&subject, confirm, answer),
+        }
+    }
+
+    fn plan(&mut self, edit: &Edit) -> Result<PlanView, Refusal> {
+        self.fold_waiting();
+        let plan = self.state.plan(edit, self.now())?;
+        let known = u32::try_from(self.state.cluster.len()).unwrap_or(u32::MAX);
+        Ok(plan_view(&plan, known))
+    }
+
+    fn apply(&mut self, edit: &Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {
+        self.fold_waiting();
+        let now = self.now();
+        let used = self.store.is_used(&hash);
+        match self.state.confirm(edit, hash, source, used, now) {
+            Err(refusal) => drop(answer.send(Err(refusal))),
+            Ok(confirmed) => {
+                let ticket = self.submit(confirmed.commit);
+                self.answers.defer(ticket, confirmed.generation, answer);
+                self.trigger = "shape";
+                self.publish();
+            }
+        }
+    }
+
+    /// Folds what came in, so that a plan is made from all that is known; decides nothing.
+    fn fold_waiting(&mut self) {
+        if self.facts.is_empty() || self.barrier.is_some() {
+            return;
+        }
+        let mode = std::mem::replace(&mut self.state.mode, Mode::Waiting);
+        self.one_pass();
+        self.state.mode = mode;
+    }
+
+    fn release(&mut self, text: &str, confirm: Option<PlanHash>, answer: Answer<ReleaseView>) {
+        let subject = match self.state.release_subject(text) {
+            Ok(subject) => subject,
+            Err(refusal) => return drop(answer.send(Err(refusal))),
+        };
+        let looks = self.state.release_looks(&subject);
+        for slot in &looks {
+            self.look(slot);
+        }
+        let waiting = looks.into_iter().collect();
+        self.answers.releases.push(PendingRelease { subject, confirm, waiting, answer });
+        self.finish_releases();
+    }
+
+    /// Notes that a slot was looked at.
+    pub(crate) fn looked_for_release(&mut self, slot: &LogicalNodeId) {
+        for release in &mut self.answers.releases {
+            release.waiting.remove(slot);
+        }
+    }
+
+    /// Answers the releases whose looks are all in.
+    pub(crate) fn finish_releases(&mut self) {
+        if self.barrier.is_some() || self.answers.releases.iter().all(|r| !r.waiting.is_empty()) {
+            return;
+        }
+        self.fold_waiting();
+        let pending = std::mem::take(&mut self.answers.releases);
+        let (ready, waiting) = pending.into_iter().partition(|r| r.waiting.is_empty());
+        self.answers.releases = waiting;
+        let ready: Vec<PendingRelease> = ready;
+        for release in ready {
+            let now = self.now();
+            match self.state.release(&release.subject, release.confirm, now) {
+                Err(refusal) => drop(release.answer.send(Err(refusal))),
+                Ok((view, None)) => drop(release.answer.send(Ok(view))),
+                Ok((view, Some(commit))) => {
+                    let ticket = self.submit(commit);
+                    self.answers.defer(ticket, view, release.answer);
+                    self.trigger = "release";
+                    self.news.next_step = true;
+                }
+            }
+        }
+    }
+}

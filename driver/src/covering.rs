@@ -1,0 +1,102 @@
+//! Covering steps with operations: every effect belongs to a confirmed plan (D3).
+
+use std::collections::BTreeSet;
+
+use checkpoint::{
+    operation::{OperationWrite, Outcome},
+    store::Commit,
+};
+use reconciler_core::{
+    effect::NodeManagerCommand,
+    id::{GroupId, LogicalNodeId, OperationId, PlanHash},
+    plan::{PlanInput, Scope, project},
+    reconcile::group_converged,
+    time::Timestamp,
+};
+
+use crate::{planning, state::State};
+
+impl State {
+    /// Makes sure that every command's group has an open operation; those without get a confirmed repair.
+    pub(crate) fn cover(
+        &mut self,
+        commands: &[(LogicalNodeId, NodeManagerCommand)],
+        now: Timestamp,
+        commit: &mut Commit,
+    ) {
+        let open = |slot: &LogicalNodeId| self.operations.of(&slot.group).is_some();
+        let bare: BTreeSet<LogicalNodeId> =
+            commands.iter().filter(|(slot, _)| !open(slot)).map(|(slot, _)| slot.clone()).collect();
+        if bare.is_empty() {
+            return;
+        }
+        let capabilities = planning::capability_texts(&self.capabilities);
+        let input = PlanInput {
+            base: &self.shape,
+            target: &self.shape,
+            capabilities: &capabilities,
+            fence: self.fence,
+            serial: self.counters.serial,
+            parallelism: self.parallelism,
+        };
+        let hash = match project(&self.cluster, &input, Scope::Slots(&bare), now) {
+            Ok(plan) => plan.hash,
+            Err(error) => {
+                // A plan that does not settle is a fault of the decider; its steps stay uncovered and unsent.
+                tracing::error!(%error, "a repair could not be planned");
+                return;
+            }
+        };
+        let groups: BTreeSet<GroupId> = bare.into_iter().map(|slot| slot.group).collect();
+        for group in groups {
+            let goals = self.goals(&group);
+            self.open_operation(&group, hash, goals, &mut commit.operations);
+        }
+    }
+
+    /// Opens an operation of `plan` for `group`; one that was open gives way to it.
+    pub(crate) fn open_operation(
+        &mut self,
+        group: &GroupId,
+        plan: PlanHash,
+        goals: String,
+        writes: &mut Vec<OperationWrite>,
+    ) -> OperationId {
+        let id = self.counters.operation;
+        self.counters.operation = id.next();
+        if let Some(older) = self.operations.open(group, id) {
+            let outcome = Outcome::Interrupted;
+            writes.push(OperationWrite::Close { id: older, outcome, superseded_by: Some(id) });
+        }
+        writes.push(OperationWrite::Open { id, group: group.clone(), plan, goals });
+        id
+    }
+
+    /// Closes the operations of those of `groups` that are as they should be.
+    pub(crate) fn close_operations(
+        &mut self,
+        groups: &BTreeSet<GroupId>,
+        writes: &mut Vec<OperationWrite>,
+    ) {
+        for group in groups {
+            let Some(id) = self.operations.of(group) else { continue };
+            let (seen, wanted) = (self.cluster.group(group), self.shape.group(group));
+            if group_converged(seen.map(AsRef::as_ref), wanted.map(AsRef::as_ref)) {
+                self.operations.close(group);
+                let outcome = Outcome::Succeeded;
+                writes.push(OperationWrite::Close { id, outcome, superseded_by: None });
+            }
+        }
+    }
+
+    /// What an operation for `group` covers, for the journal.
+    pub(crate) fn goals(&self, group: &GroupId) -> String {
+        match self.shape.group(group) {
+            Some(spec) => format!(
+                "{} nodes of revision {} at generation {}",
+                spec.count, spec.revision, self.shape.generation
+            ),
+            None => format!("no nodes at generation {}", self.shape.generation),
+        }
+    }
+}

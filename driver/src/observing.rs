@@ -1,0 +1,136 @@
+//! Observing: listings, looks by id and watches are asked for, and what comes back turns into facts.
+
+use std::sync::Arc;
+
+use executor::dispatch::Report;
+use reconciler_core::{
+    effect::Listing,
+    fold::Fact,
+    id::{LogicalNodeId, ProviderName},
+    limits,
+    observed::{Handle as Workload, NodeRecord, NodeStage},
+    time::Millis,
+};
+
+use crate::{
+    looping::Loop,
+    state::{Mode, millis},
+};
+
+impl Loop {
+    /// Asks every provider at once.
+    pub(crate) fn list_all(&mut self) {
+        for name in self.listings.providers() {
+            self.list(&name);
+        }
+    }
+
+    /// Asks the providers whose period is over.
+    pub(crate) fn list_due(&mut self) {
+        for name in self.listings.due() {
+            self.list(&name);
+        }
+    }
+
+    /// Asks one provider for everything that it holds.
+    fn list(&mut self, name: &ProviderName) {
+        let now = self.now();
+        if self.listings.begin(name, now) {
+            self.dispatcher.observe_listing(name);
+        }
+    }
+
+    /// Looks at one slot's attempt by its id, unless that is under way.
+    pub(crate) fn look(&mut self, slot: &LogicalNodeId) {
+        let Some(record) = self.state.cluster.record(slot) else { return };
+        if self.looking.insert(slot.clone()) {
+            let (attempt, provider) = (record.attempt, record.spec.provider.clone());
+            let lease = record.stage.lease().cloned();
+            self.dispatcher.inspect(slot.clone(), attempt, &provider, lease);
+        }
+    }
+
+    /// Watches a slot's workload, if it has one.
+    pub(crate) fn watch(&self, slot: &LogicalNodeId) {
+        if self.state.mode == Mode::Waiting {
+            return;
+        }
+        let Some(record) = self.state.cluster.record(slot) else { return };
+        if let (Some(lease), Some(workload)) = (record.stage.lease(), workload(record)) {
+            let (lease, workload) = (lease.clone(), workload.clone());
+            let (attempt, provider) = (record.attempt, &record.spec.provider);
+            self.dispatcher.watch(slot.clone(), attempt, provider, lease, workload);
+        }
+    }
+
+    /// Watches every workload: a driver that begins to drive knows none of them.
+    pub(crate) fn watch_all(&self) {
+        let records: Vec<Arc<NodeRecord>> =
+            self.state.cluster.groups().flat_map(|(_, g)| g.records().cloned()).collect();
+        for record in records {
+            self.watch(&record.slot);
+        }
+    }
+
+    /// Turns a report into a fact.
+    pub(crate) fn take_report(&mut self, report: Report) {
+        let (trigger, fact) = match report {
+            Report::Effect(report) => ("effect", Fact::Reported(report)),
+            Report::Session { slot, attempt, session, observation } => {
+                if let Some(line) = &observation.line {
+                    tracing::info!(%slot, stage = ?observation.stage, "{line}");
+                }
+                let (seq, stage) = (observation.seq, observation.stage);
+                ("session", Fact::Session { slot, attempt, session, seq, stage })
+            }
+            Report::Listed { provider, listing, visibility } => {
+                return self.take_listing(provider, listing, millis(visibility));
+            }
+            Report::Looked { provider: _, slot, attempt, look } => {
+                self.looking.remove(&slot);
+                self.looked_for_release(&slot);
+                let visibility = self.state.visibility(&slot);
+                ("look", Fact::Looked { slot, attempt, look, visibility })
+            }
+            Report::Exited { slot, attempt, workload: _, exit } => {
+                ("exit", Fact::Exited { slot, attempt, status: exit.status, tail: exit.tail })
+            }
+        };
+        self.trigger = trigger;
+        self.facts.push(fact);
+    }
+
+    fn take_listing(&mut self, provider: ProviderName, listing: Listing, visibility: Millis) {
+        let Some(asked_at) = self.listings.end(&provider) else { return };
+        let grace = limits::ABSENCE_GRACE.max(visibility);
+        let fence = self.state.fence;
+        self.news.listed = true;
+        self.trigger = "listing";
+        self.facts.push(Fact::Listed { provider, listing, asked_at, grace, fence });
+    }
+
+    /// Looks by id at everything that the last listings lacked (C1).
+    pub(crate) fn look_for_missing(&mut self) {
+        for record in self.state.cluster.missing() {
+            self.look(&record.slot);
+        }
+    }
+}
+
+/// What the provider knows of a slot's workload, in the stages that have one.
+fn workload(record: &NodeRecord) -> Option<&Workload> {
+    match &record.stage {
+        NodeStage::BootstrapRunning { session, .. } | NodeStage::SwactorJoined { session, .. } => {
+            Some(&session.workload)
+        }
+        NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, .. } => {
+            Some(&member.workload)
+        }
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => None,
+    }
+}
