@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reconciler_core::{
     desired::ClusterShape,
     id::{Fence, PassNumber},
-    observed::ClusterState,
+    observed::{ClusterState, NodeRecord, next_due},
     reconcile::{Standing, standing},
     time::Timestamp,
 };
@@ -57,11 +57,19 @@ impl Published {
         match (&self.driver, standing.converged) {
             (None, _) => RunState::Unattended,
             (Some(_), true) => RunState::Converged,
-            (Some(_), false) if standing.held > 0 && self.settled && self.due.is_none() => {
+            (Some(_), false) if standing.held > 0 && self.settled && !self.waits_to_move() => {
                 RunState::Held
             }
             (Some(_), false) => RunState::Converging,
         }
+    }
+
+    /// True if a node that does not serve waits for its time. What a serving one waits for, such as to be called
+    /// stable, brings the run no nearer to what is wanted.
+    fn waits_to_move(&self) -> bool {
+        let waits = |record: &NodeRecord| !record.is_ready() && next_due(record, self.at).is_some();
+        self.due.is_some()
+            && self.cluster.groups().any(|(_, group)| group.records().any(|record| waits(record)))
     }
 
     /// The digest-free facts that a face needs to look a slot up.
