@@ -1,3 +1,14 @@
 //! Tests of the driver through its public face; one binary, so that it links once.
 
 mod config;
+mod fake;
+mod loop_answers;
+mod loop_doubt;
+mod loop_failure;
+mod loop_file;
+mod loop_kill;
+mod loop_pass;
+mod loop_socket;
+mod loop_stop;
+mod stand;
+mod world;
