@@ -1,7 +1,7 @@
 //! What may lie over the panes, one at a time, as small state machines.
 
 use driver::view::{Edit, Refusal};
-use reconciler_core::id::{Generation, GroupId, LogicalNodeId};
+use reconciler_core::id::{GroupId, LogicalNodeId};
 
 use super::{confirm::Prompt, message::Moment};
 
@@ -52,8 +52,6 @@ pub(crate) enum PlanStage {
         /// Since when.
         since: Moment,
     },
-    /// Accepted.
-    Done(Generation),
     /// What it was made from has moved; nothing was changed.
     Stale(Refusal),
     /// Not allowed; nothing was changed.

@@ -80,7 +80,6 @@ fn of_popup(model: &Model) -> Option<Millis> {
                 Some(clock::until_age_changes(since.wall, model.now.wall))
             }
             PlanStage::Prompt(_)
-            | PlanStage::Done(_)
             | PlanStage::Stale(_)
             | PlanStage::Refused(_)
             | PlanStage::Failed(_)

@@ -136,7 +136,6 @@ fn a_count_is_raised_on_the_screen_and_stays() {
     });
     // One column a pass: no stage is passed by in one step.
     assert!(fresh.contains("NNL") || fresh.contains("NLB"), "{fresh}");
-    terminal.press(&["Escape"]);
     terminal.resize(80, 24);
     terminal.shows(&["1 Groups", "[2 Fleet]", "web-2"]);
     terminal.resize(120, 36);

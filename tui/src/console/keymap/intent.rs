@@ -194,7 +194,6 @@ impl Context {
                 PlanStage::Prompt(_) => Self::Prompt,
                 PlanStage::Asking { .. }
                 | PlanStage::Waiting { .. }
-                | PlanStage::Done(_)
                 | PlanStage::Stale(_)
                 | PlanStage::Refused(_)
                 | PlanStage::Failed(_)

@@ -66,7 +66,6 @@ fn interrupt(model: &mut Model, why: &str) {
         })),
         PlanStage::Waiting { id, .. } => Some(PlanStage::Unknown { id: *id, why: why.to_owned() }),
         PlanStage::Prompt(_)
-        | PlanStage::Done(_)
         | PlanStage::Stale(_)
         | PlanStage::Refused(_)
         | PlanStage::Failed(_)

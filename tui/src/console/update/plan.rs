@@ -65,7 +65,6 @@ fn applied(model: &mut Model, id: u64, answer: Result<Generation, Refusal>) {
         Some(
             PlanStage::Asking { .. }
             | PlanStage::Prompt(_)
-            | PlanStage::Done(_)
             | PlanStage::Stale(_)
             | PlanStage::Refused(_)
             | PlanStage::Failed(_),
@@ -73,7 +72,10 @@ fn applied(model: &mut Model, id: u64, answer: Result<Generation, Refusal>) {
         | None => false,
     };
     match (answer, awaited) {
-        (Ok(generation), true) => show(model, PlanStage::Done(generation)),
+        (Ok(generation), true) => {
+            model.popup = None;
+            model.flash(format!("accepted: generation {generation} is wanted now"));
+        }
         (Err(refusal), true) => show(model, refused(refusal)),
         (Ok(generation), false) => model.flash(format!("applied: generation {generation}")),
         (Err(refusal), false) => model.flash(format!("not applied: {}", refusal.message)),
@@ -164,7 +166,7 @@ fn send(model: &mut Model, confirmed: Confirmed) -> Vec<Cmd> {
 pub(super) fn answered(model: &mut Model, intent: Intent) -> Vec<Cmd> {
     let (again, over) = match model.plan_stage() {
         Some(PlanStage::Stale(_) | PlanStage::Refused(_) | PlanStage::Failed(_)) => (true, true),
-        Some(PlanStage::Done(_) | PlanStage::Unknown { .. }) => (false, true),
+        Some(PlanStage::Unknown { .. }) => (false, true),
         Some(PlanStage::Asking { .. } | PlanStage::Prompt(_) | PlanStage::Waiting { .. })
         | None => (false, false),
     };

@@ -1,7 +1,6 @@
 //! What became of a plan, each outcome with a face of its own.
 
 use driver::view::Refusal;
-use reconciler_core::id::Generation;
 
 use super::{
     paint::{Ink, Line},
@@ -26,18 +25,6 @@ pub(super) fn waiting(model: &Model, since: Moment) -> Content {
         title: "Applying".to_owned(),
         body: vec![Line::of(Role::Busy, format!("sent to the driver, {age}"))],
         foot: keys(&[("Esc", "look elsewhere; the apply goes on")]),
-    }
-}
-
-/// It was accepted.
-pub(super) fn done(generation: Generation) -> Content {
-    Content {
-        title: "Done".to_owned(),
-        body: vec![Line::of(
-            Role::Good,
-            format!("accepted: generation {generation} is wanted now"),
-        )],
-        foot: keys(&[("Esc", "close")]),
     }
 }
 

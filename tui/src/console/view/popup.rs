@@ -99,7 +99,6 @@ fn content(model: &Model, popup: &Popup, width: usize) -> Content {
             PlanStage::Prompt(prompt) => plan::content(model, prompt, width),
             PlanStage::Asking { since, .. } => outcome::asking(model, *since),
             PlanStage::Waiting { since, .. } => outcome::waiting(model, *since),
-            PlanStage::Done(generation) => outcome::done(*generation),
             PlanStage::Stale(refusal) => outcome::stale(ink, refusal, width),
             PlanStage::Refused(refusal) => outcome::refused(ink, "Refused", refusal, width),
             PlanStage::Failed(refusal) => outcome::refused(ink, "Failed", refusal, width),
