@@ -30,7 +30,9 @@ pub(crate) fn counters(world: &World) -> String {
 
 fn ports(view: &Value) -> Vec<SocketAddr> {
     let nodes = view["nodes"].as_array().unwrap().iter();
-    nodes.map(|node| node["endpoint"].as_str().unwrap().trim_start_matches("http=").parse().unwrap()).collect()
+    nodes
+        .map(|node| node["endpoint"].as_str().unwrap().trim_start_matches("http=").parse().unwrap())
+        .collect()
 }
 
 fn slots(pids: &BTreeMap<String, i32>) -> Vec<&str> {
