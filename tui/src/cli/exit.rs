@@ -43,6 +43,10 @@ pub(crate) enum Exit {
     Terminated = 143,
 }
 
+/// What helps a journal that cannot be written.
+const ROOM_HINT: &str =
+    "free space on the disk or make the state directory writable, then start again";
+
 /// Why a verb failed: the code, the message, and what to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -137,6 +141,7 @@ impl From<StartError> for Failure {
                 "the file is left as it is; move {} away to begin anew, or restore a copy of it",
                 path.display()
             )),
+            StartError::Journal(OpenError::Io { .. }) => failure.hint(ROOM_HINT),
             StartError::Journal(_)
             | StartError::Provider { .. }
             | StartError::UnknownKind { .. } => failure,
@@ -156,8 +161,7 @@ impl From<OfflineError> for Failure {
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
-        Self::new(Exit::Journal, chain(&error))
-            .hint("free space on the disk or make the state directory writable, then start again")
+        Self::new(Exit::Journal, chain(&error)).hint(ROOM_HINT)
     }
 }
 

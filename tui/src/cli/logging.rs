@@ -1,12 +1,17 @@
 //! Where log lines go: rolling files in the state directory, and stderr for the headless driver.
 
-use std::fs::{DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::{
+    fs::{self, DirBuilder, Permissions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use checkpoint::paths::StatePaths;
 use tracing_appender::{
     non_blocking::WorkerGuard,
-    rolling::{Builder, Rotation},
+    rolling::{Builder, RollingFileAppender, Rotation},
 };
 use tracing_subscriber::{
     EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _,
@@ -19,6 +24,9 @@ use super::{
 
 /// Log files that are kept, one a day.
 const FILES_KEPT: usize = 7;
+/// How the name of each begins.
+const PREFIX: &str = "levelhead";
+const DAY_SECS: u64 = 86_400;
 
 /// Keeps the file writer alive; dropping it writes what is left.
 pub(crate) struct Guard {
@@ -35,14 +43,15 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| fail(&error))?;
     // The state directory itself may have been made just now, with its parents.
-    std::fs::set_permissions(paths.dir(), Permissions::from_mode(0o700)).map_err(|e| fail(&e))?;
+    fs::set_permissions(paths.dir(), Permissions::from_mode(0o700)).map_err(|e| fail(&e))?;
     let files = Builder::new()
         .rotation(Rotation::DAILY)
-        .filename_prefix("levelhead")
+        .filename_prefix(PREFIX)
         .filename_suffix("log")
         .max_log_files(FILES_KEPT)
         .build(&dir)
         .map_err(|error| fail(&error))?;
+    let files = Private::new(files, dir.clone()).map_err(|error| fail(&error))?;
     let (writer, guard) = tracing_appender::non_blocking(files);
     let to_files = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
     let to_stderr = stderr.map(|format| match format {
@@ -58,4 +67,55 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
     let subscriber = tracing_subscriber::registry().with(filter).with(to_files).with(to_stderr);
     subscriber.try_init().map_err(|error| fail(&error))?;
     Ok(Guard { _files: guard })
+}
+
+/// Log files that only their user may read: the appender makes one a day, with the mode of the umask.
+struct Private {
+    files: RollingFileAppender,
+    dir: PathBuf,
+    day: u64,
+}
+
+impl Private {
+    fn new(files: RollingFileAppender, dir: PathBuf) -> io::Result<Self> {
+        restrict(&dir)?;
+        Ok(Self { files, dir, day: today() })
+    }
+}
+
+impl Write for Private {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.files.write(bytes)?;
+        let today = today();
+        if today != self.day {
+            restrict(&self.dir)?;
+            self.day = today;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.files.flush()
+    }
+}
+
+/// Takes everybody else's rights on the log files in `dir`.
+fn restrict(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            match fs::set_permissions(entry.path(), Permissions::from_mode(0o600)) {
+                // Another process may have pruned it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                result => result?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The day in UTC, as the appender counts them.
+fn today() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() / DAY_SECS
 }

@@ -34,6 +34,8 @@ pub(crate) struct World {
     drivers: Vec<Child>,
     uuid: String,
     state: PathBuf,
+    /// The file that commands are given.
+    named: PathBuf,
     dir: TempDir,
 }
 
@@ -79,7 +81,8 @@ impl World {
     /// A run that keeps its state in `state`.
     pub(crate) fn at(dir: TempDir, state: PathBuf, body: &str) -> Self {
         let uuid = uuid::Uuid::new_v4().to_string();
-        let world = Self { drivers: Vec::new(), uuid, state, dir };
+        let named = dir.path().join("cluster.toml");
+        let world = Self { drivers: Vec::new(), uuid, state, named, dir };
         world.write(body);
         world
     }
@@ -109,8 +112,15 @@ impl World {
         &self.state
     }
 
-    pub(crate) fn file(&self) -> PathBuf {
+    /// The file that a driver follows.
+    fn file(&self) -> PathBuf {
         self.dir.path().join("cluster.toml")
+    }
+
+    /// From now on commands name another file of the same run: they need one that they can read.
+    pub(crate) fn look_through_a_copy(&mut self) {
+        self.named = self.dir.path().join("copy.toml");
+        fs::copy(self.file(), &self.named).unwrap();
     }
 
     /// The program with `words`; `FILE` stands for the run's file.
@@ -121,10 +131,10 @@ impl World {
         }
         command.current_dir(self.dir.path()).arg("--state-dir").arg(&self.state);
         command.stdin(Stdio::null());
-        let file = self.file();
+        let file = &self.named;
         for word in words {
             match *word {
-                "FILE" => command.arg(&file),
+                "FILE" => command.arg(file),
                 word => command.arg(word),
             };
         }
@@ -221,11 +231,11 @@ impl World {
         self.alive().into_iter().map(one).collect()
     }
 
-    /// Waits until the run stands as `word` says.
+    /// Waits until the run stands as `word` says, with some shape to stand by.
     pub(crate) fn until_state(&self, word: &str) -> Value {
         until(&format!("the run is {word}"), || {
             let view = self.status();
-            (view["state"] == word).then_some(view)
+            (view["state"] == word && view["generation"] != 0).then_some(view)
         })
     }
 

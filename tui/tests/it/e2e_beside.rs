@@ -1,0 +1,83 @@
+//! Several commands on one run: one driver at a time, everything else through it, and each hash good for once.
+
+use serde_json::Value;
+
+use crate::{
+    e2e_life::counters,
+    world::{World, servers, until_true},
+};
+
+fn hash(plan: &Value) -> String {
+    plan["hash"].as_str().unwrap().to_owned()
+}
+
+/// A second driver is refused and told who has the run (D15); nothing changes by that.
+#[test]
+fn a_second_driver_is_refused_and_told_who_drives() {
+    let mut world = World::new(&servers("web", 1));
+    let pid = world.drive();
+    world.until_state("converged");
+    let before = world.pids();
+    let refused = world.expect(71, &["driver", "FILE"]);
+    assert!(refused.err.contains(&pid.to_string()), "{refused:?}");
+    assert!(refused.err.contains("driving since 20"), "{refused:?}");
+    assert_eq!(world.pids(), before);
+    assert_eq!(world.status()["driver"]["pid"], pid);
+}
+
+/// Beside a driver, looks and changes go through it.
+#[test]
+fn commands_beside_a_driver_go_through_it() {
+    let mut world = World::new(&servers("web", 1));
+    let pid = world.drive();
+    let fence = world.until_state("converged")["driver"]["fence"].clone();
+    assert_eq!(world.json(&["plan", "FILE"])["empty"], true);
+    world.expect(0, &["scale", "web=3", "--yes", "--file", "FILE"]);
+    assert_eq!(world.pids().len(), 3);
+    let view = world.status();
+    assert_eq!(view["driver"]["pid"], pid);
+    assert_eq!(view["driver"]["fence"], fence);
+    assert_eq!(view["state"], "converged");
+    let dry = world.json(&["scale", "web=2", "--dry-run", "--file", "FILE"]);
+    assert_eq!((&dry["destroy"], &dry["unchanged"]), (&1.into(), &2.into()), "{dry}");
+    assert_eq!(world.pids().len(), 3, "a dry run changes nothing");
+    world.expect(0, &["scale", "web=2", "--confirm", &hash(&dry), "--file", "FILE"]);
+    assert_eq!(world.pids().len(), 2);
+    world.expect(0, &["down", "--yes", "FILE"]);
+    assert!(world.alive().is_empty());
+    until_true("no lease is left", || world.leases().is_empty());
+}
+
+/// What is shown is what runs: a plan's hash confirms it once, also without a driver (P3, R84, R85).
+#[test]
+fn a_plan_is_confirmed_by_its_hash_and_only_once() {
+    let world = World::new(&servers("web", 2));
+    let plan = world.json(&["plan", "FILE"]);
+    assert_eq!(plan["create"], 2);
+    assert!(!world.state().join("journal.db").exists(), "a plan writes nothing");
+    assert_eq!(world.expect(2, &["plan", "FILE", "--detailed-exitcode"]).code, 2);
+    let hash = hash(&plan);
+    assert_eq!(world.json(&["plan", "FILE"])["hash"], hash.as_str());
+    world.expect(0, &["apply", "FILE", "--confirm", &hash]);
+    let pids = world.pids();
+    assert_eq!(pids.len(), 2);
+    let written = counters(&world);
+    let again = world.expect(70, &["apply", "FILE", "--confirm", &hash]);
+    assert!(again.err.contains("nothing was changed"), "{again:?}");
+    assert_eq!(world.pids(), pids);
+    assert_eq!(counters(&world), written);
+}
+
+/// A plan that was overtaken by another change is refused, with what moved (C14).
+#[test]
+fn a_plan_that_was_overtaken_is_refused_and_says_what_moved() {
+    let world = World::new(&servers("web", 1));
+    world.expect(0, &["up", "--yes", "FILE"]);
+    let stale = hash(&world.json(&["scale", "web=4", "--dry-run", "--file", "FILE"]));
+    world.expect(0, &["scale", "web=2", "--yes", "--file", "FILE"]);
+    let (pids, written) = (world.pids(), counters(&world));
+    let refused = world.expect(70, &["scale", "web=4", "--confirm", &stale, "--file", "FILE"]);
+    assert!(refused.err.contains("the live generation is 2"), "{refused:?}");
+    assert_eq!(world.pids(), pids);
+    assert_eq!(counters(&world), written);
+}
