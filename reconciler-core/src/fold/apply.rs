@@ -1,60 +1,19 @@
 //! The entry of every fold: finds the record and sends the fact to the file that knows its kind.
 
-use super::{Fact, Note, NoteKind, Settlement, StepEnd, Verdict, failure};
+use super::{
+    Fact, NoteKind, StepEnd, Verdict, failure,
+    folding::{Folding, ambiguity},
+    listing::Round,
+    look::fold_look,
+};
 use crate::{
     effect::ExitStatus,
     hold::HoldCode,
-    id::{AttemptId, LogicalNodeId, SessionId},
-    observed::{
-        Ambiguity, ClusterState, FailureFacts, NodeRecord, NodeStage, Remains, SessionStage,
-    },
+    id::{LogicalNodeId, SessionId},
+    observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Remains, SessionStage},
     redact::Redacted,
     time::Timestamp,
 };
-
-/// The record under change, and what the change tells.
-pub(super) struct Folding<'a> {
-    pub(super) record: &'a mut NodeRecord,
-    pub(super) now: Timestamp,
-    pub(super) notes: alloc::vec::Vec<NoteKind>,
-    pub(super) settled: alloc::vec::Vec<Settlement>,
-}
-
-impl Folding<'_> {
-    /// Moves to `stage`.
-    pub(super) fn enter(&mut self, stage: NodeStage) {
-        let (from, to) = (self.record.stage.name(), stage.name());
-        let emptied = self.record.stage.lease().is_some() && stage.lease().is_none();
-        self.record.stage = stage;
-        if from != to || emptied {
-            self.record.since = self.now;
-        }
-        if from != to {
-            self.notes.push(NoteKind::Stage { from: Some(from), to });
-        }
-    }
-
-    /// Says how the step at hand ended, if there is one.
-    pub(super) fn settle(&mut self, end: StepEnd, message: Redacted) {
-        let step = match (&self.record.pending, &self.record.ambiguity) {
-            (Some(p), _) => (p.operation, p.step),
-            (None, Some(a)) => (a.operation, a.step),
-            (None, None) => return,
-        };
-        self.settled.push(Settlement {
-            operation: step.0,
-            step: step.1,
-            slot: self.record.slot.clone(),
-            end,
-            message,
-        });
-    }
-
-    /// Notes a failure.
-    pub(super) fn tell(&mut self, note: NoteKind) {
-        self.notes.push(note);
-    }
-}
 
 impl ClusterState {
     /// Folds one fact at `now`.
@@ -80,55 +39,16 @@ impl ClusterState {
                 self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail))
             }
             Fact::Looked { slot, attempt, look, visibility } => {
-                self.with(&slot, attempt, now, |f| super::look::fold_look(f, look, visibility))
+                self.with(&slot, attempt, now, |f| fold_look(f, look, visibility))
             }
             Fact::Listed { provider, listing, asked_at, grace, fence } => {
-                let round = super::listing::Round { provider, asked_at, grace, fence };
+                let round = Round { provider, asked_at, grace, fence };
                 self.fold_listing(&round, listing, now)
             }
             Fact::Resumed => self.fold_resumed(now),
             Fact::ReleasedSlot(slot) => self.fold_released_slot(&slot, now),
             Fact::ReleasedGroup(group) => self.fold_released_group(&group, now),
         }
-    }
-
-    /// Folds into one record if the fact is about its present attempt.
-    pub(super) fn with(
-        &mut self,
-        slot: &LogicalNodeId,
-        attempt: AttemptId,
-        now: Timestamp,
-        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
-    ) -> Verdict {
-        if self.record(slot).is_none_or(|record| record.attempt != attempt) {
-            return Verdict::Stale;
-        }
-        self.with_any(slot, now, fold)
-    }
-
-    /// Folds into one record, whatever its attempt.
-    pub(super) fn with_any(
-        &mut self,
-        slot: &LogicalNodeId,
-        now: Timestamp,
-        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
-    ) -> Verdict {
-        let mut verdict = Verdict::Stale;
-        let (mut notes, mut settled) = (alloc::vec::Vec::new(), alloc::vec::Vec::new());
-        self.change(slot, now, |record| {
-            let mut folding = Folding {
-                record,
-                now,
-                notes: alloc::vec::Vec::new(),
-                settled: alloc::vec::Vec::new(),
-            };
-            verdict = fold(&mut folding);
-            (notes, settled) = (folding.notes, folding.settled);
-            verdict == Verdict::Applied
-        });
-        self.notes.extend(notes.into_iter().map(|what| Note::new(slot, what)));
-        self.settled.extend(settled);
-        verdict
     }
 
     fn fold_resumed(&mut self, now: Timestamp) -> Verdict {
@@ -159,19 +79,6 @@ impl ClusterState {
             f.tell(NoteKind::Released(hold.code));
             Verdict::Applied
         })
-    }
-}
-
-/// The unknown outcome of an effect that was on its way; looked for at once.
-pub(super) fn ambiguity(pending: &crate::observed::Pending, now: Timestamp) -> Ambiguity {
-    Ambiguity {
-        operation: pending.operation,
-        step: pending.step,
-        command: pending.command,
-        since: now,
-        first_miss: None,
-        looks: 0,
-        look_at: now,
     }
 }
 

@@ -2,14 +2,16 @@
 
 use alloc::sync::Arc;
 
-use super::{Note, NoteKind, StepEnd, Transition, Verdict, apply, failure};
+use super::{
+    Note, NoteKind, StepEnd, Transition, Verdict, failure,
+    folding::{Folding, ambiguity},
+};
 use crate::{
     desired::LogicalNodeSpec,
     effect::FailureClass,
     id::LogicalNodeId,
     observed::{
-        Backoff, ClusterState, Deletion, FailureFacts, MemberFacts, NodeRecord, NodeStage, Remains,
-        StageName,
+        Backoff, ClusterState, Deletion, FailureFacts, NodeRecord, NodeStage, Remains, StageName,
     },
     redact::Redacted,
     time::Timestamp,
@@ -91,7 +93,7 @@ impl ClusterState {
     }
 }
 
-fn advance(f: &mut apply::Folding<'_>, transition: &Transition) -> Verdict {
+fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
     let now = f.now;
     match (transition, f.record.stage.clone()) {
         (Transition::Settle, NodeStage::BootstrapRunning { lease, endpoint, session, .. }) => {
@@ -107,7 +109,7 @@ fn advance(f: &mut apply::Folding<'_>, transition: &Transition) -> Verdict {
             failure::retry_later(f, &message);
             f.settle(StepEnd::Ambiguous, message);
             f.record.pending = None;
-            f.record.ambiguity = Some(apply::ambiguity(&pending, now));
+            f.record.ambiguity = Some(ambiguity(&pending, now));
             f.tell(NoteKind::Ambiguous(pending.command));
         }
         (Transition::TimeOut, stage) => {
@@ -137,7 +139,7 @@ fn advance(f: &mut apply::Folding<'_>, transition: &Transition) -> Verdict {
     Verdict::Applied
 }
 
-fn mark_destroyed(f: &mut apply::Folding<'_>, stage: NodeStage) -> Verdict {
+fn mark_destroyed(f: &mut Folding<'_>, stage: NodeStage) -> Verdict {
     if f.record.deletion.is_none() || f.record.pending.is_some() {
         return Verdict::Illegal;
     }
@@ -158,18 +160,4 @@ fn mark_destroyed(f: &mut apply::Folding<'_>, stage: NodeStage) -> Verdict {
     f.record.retry = None;
     f.enter(NodeStage::Destroyed { at: f.now, failure });
     Verdict::Applied
-}
-
-/// The member that a joined session becomes.
-pub(super) fn member(
-    session: &crate::observed::SessionFacts,
-    joined_at: Timestamp,
-    now: Timestamp,
-) -> MemberFacts {
-    MemberFacts {
-        session: session.id,
-        joined_at,
-        ready_at: now,
-        workload: session.workload.clone(),
-    }
 }

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use super::{NoteKind, apply::Folding};
+use super::{NoteKind, folding::Folding};
 use crate::{
     desired::RestartPolicy,
     effect::{ExitStatus, FailureClass},

@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{Note, NoteKind, Verdict, apply, failure};
+use super::{Note, NoteKind, Verdict, failure, folding::Folding, look::fold_look};
 use crate::{
     effect::{Listing, Look, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
@@ -118,7 +118,7 @@ impl ClusterState {
             }
             let workload = if ended { lease.workload } else { WorkloadState::Unknown };
             let look = Look::Present { lease: lease.lease, endpoint: lease.endpoint, workload };
-            super::look::fold_look(f, look, Millis::ZERO)
+            fold_look(f, look, Millis::ZERO)
         });
     }
 
@@ -293,7 +293,7 @@ fn is_missing(record: &NodeRecord, round: &Round, seen: &BTreeSet<Uuid>) -> bool
     owns && !young && !moving && !seen.contains(&record.attempt.uuid)
 }
 
-fn presume_lost(f: &mut apply::Folding<'_>, message: &str) {
+fn presume_lost(f: &mut Folding<'_>, message: &str) {
     f.record.missing_since = None;
     let lost = failure::lost(f.now, message);
     failure::fail(f, lost, Remains::Nothing);

@@ -1,6 +1,10 @@
 //! Folding a look by id: the only way by which an unknown outcome or an absence is resolved (D6, D7).
 
-use super::{NoteKind, StepEnd, Verdict, apply, failure, report};
+use super::{
+    NoteKind, StepEnd, Verdict, failure,
+    folding::{Folding, ambiguity},
+    stages::{self, without_lease, without_workload},
+};
 use crate::{
     effect::{CommandKind, FailureClass, Look, WorkloadState},
     limits,
@@ -10,7 +14,7 @@ use crate::{
 };
 
 /// Folds one look at the record's attempt.
-pub(super) fn fold_look(f: &mut apply::Folding<'_>, look: Look, visibility: Millis) -> Verdict {
+pub(super) fn fold_look(f: &mut Folding<'_>, look: Look, visibility: Millis) -> Verdict {
     if f.record.pending.is_some() {
         // What is on its way will tell by itself.
         return Verdict::Unchanged;
@@ -30,7 +34,7 @@ pub(super) fn fold_look(f: &mut apply::Folding<'_>, look: Look, visibility: Mill
     }
 }
 
-fn look_again(f: &mut apply::Folding<'_>, mut open: Ambiguity) -> Verdict {
+fn look_again(f: &mut Folding<'_>, mut open: Ambiguity) -> Verdict {
     let nth = open.looks;
     open.looks = nth.saturating_add(1);
     let wait = failure::delay(&f.record.policy.restart, nth, f.record.attempt);
@@ -40,11 +44,7 @@ fn look_again(f: &mut apply::Folding<'_>, mut open: Ambiguity) -> Verdict {
 }
 
 /// The attempt is not there, and an effect's outcome was open.
-fn absent_after_effect(
-    f: &mut apply::Folding<'_>,
-    mut open: Ambiguity,
-    visibility: Millis,
-) -> Verdict {
+fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Millis) -> Verdict {
     let creates = open.command == CommandKind::CreateLease;
     let first = *open.first_miss.get_or_insert(f.now);
     if creates && f.now.since(first) < visibility {
@@ -83,7 +83,7 @@ fn absent_after_effect(
 
 /// The attempt is there, and an effect's outcome was open.
 fn resolve(
-    f: &mut apply::Folding<'_>,
+    f: &mut Folding<'_>,
     open: &Ambiguity,
     lease: LeaseFacts,
     endpoint: Option<Endpoint>,
@@ -113,7 +113,7 @@ fn resolve(
             f.enter(NodeStage::LeaseCreated { lease, endpoint, probe_at: None });
         }
         (CommandKind::StartBootstrap, WorkloadState::Running { workload }) => {
-            report::started(f, stage, workload);
+            stages::started(f, stage, workload);
         }
         (CommandKind::CancelBootstrap, WorkloadState::Absent | WorkloadState::Exited { .. }) => {
             f.enter(without_workload(stage));
@@ -156,7 +156,7 @@ const fn happened(command: CommandKind, seen: &WorkloadState) -> bool {
 }
 
 /// The session could not be closed as often as one attempt allows: the attempt failed.
-fn fail_handoff(f: &mut apply::Folding<'_>, stage: NodeStage) {
+fn fail_handoff(f: &mut Folding<'_>, stage: NodeStage) {
     let NodeStage::SwactorJoined { lease, session, .. } = stage else { return };
     let message = Redacted::new("its bootstrap session could not be closed in three tries");
     let facts = FailureFacts { at: f.now, class: FailureClass::Unavailable, message };
@@ -164,7 +164,7 @@ fn fail_handoff(f: &mut apply::Folding<'_>, stage: NodeStage) {
 }
 
 /// The attempt is not there although nothing was on its way.
-fn absent(f: &mut apply::Folding<'_>, visibility: Millis) -> Verdict {
+fn absent(f: &mut Folding<'_>, visibility: Millis) -> Verdict {
     if f.record.stage.lease().is_none() {
         return Verdict::Unchanged;
     }
@@ -185,7 +185,7 @@ fn absent(f: &mut apply::Folding<'_>, visibility: Millis) -> Verdict {
 
 /// The attempt is there, and nothing was on its way.
 pub(super) fn present(
-    f: &mut apply::Folding<'_>,
+    f: &mut Folding<'_>,
     lease: LeaseFacts,
     endpoint: Option<Endpoint>,
     workload: WorkloadState,
@@ -226,7 +226,7 @@ pub(super) fn present(
 }
 
 /// A lease is there that was thought gone or never made: it is owned, so it is taken over (C2, C3).
-fn found(f: &mut apply::Folding<'_>, lease: LeaseFacts, endpoint: Option<Endpoint>) -> Verdict {
+fn found(f: &mut Folding<'_>, lease: LeaseFacts, endpoint: Option<Endpoint>) -> Verdict {
     let next = match f.record.stage.clone() {
         NodeStage::New => NodeStage::LeaseCreated { lease, endpoint, probe_at: None },
         NodeStage::Failed { failure, .. } => {
@@ -248,7 +248,7 @@ fn found(f: &mut apply::Folding<'_>, lease: LeaseFacts, endpoint: Option<Endpoin
 }
 
 /// A destroy reported success: the lease is forgotten only when its absence was seen (D8, C5).
-pub(super) fn fold_released(f: &mut apply::Folding<'_>, seen: Option<&Look>) {
+pub(super) fn fold_released(f: &mut Folding<'_>, seen: Option<&Look>) {
     match seen {
         Some(Look::Absent) => {
             f.settle(StepEnd::Verified, Redacted::default());
@@ -270,49 +270,10 @@ pub(super) fn fold_released(f: &mut apply::Folding<'_>, seen: Option<&Look>) {
         }
         Some(Look::Unknown { .. }) | None => {
             let Some(pending) = f.record.pending.take() else { return };
-            let mut open = apply::ambiguity(&pending, f.now);
+            let mut open = ambiguity(&pending, f.now);
             open.look_at = f.now.after(limits::ENDPOINT_PROBE);
             f.record.ambiguity = Some(open);
             f.settle(StepEnd::Ambiguous, Redacted::new("the release could not be seen"));
         }
-    }
-}
-
-/// The stage once the workload is gone and the lease remains.
-pub(super) fn without_workload(stage: NodeStage) -> NodeStage {
-    match stage {
-        NodeStage::BootstrapRunning { lease, endpoint, .. }
-        | NodeStage::SwactorJoined { lease, endpoint, .. }
-        | NodeStage::HandedOff { lease, endpoint, .. }
-        | NodeStage::Dormant { lease, endpoint, .. } => {
-            NodeStage::EndpointKnown { lease, endpoint }
-        }
-        NodeStage::Failed { failure, remains: Remains::Session { lease, .. } } => {
-            NodeStage::Failed { failure, remains: Remains::Lease { lease } }
-        }
-        stage @ (NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::LeaseCreated { .. }
-        | NodeStage::EndpointKnown { .. }
-        | NodeStage::Failed { .. }
-        | NodeStage::Destroyed { .. }) => stage,
-    }
-}
-
-/// The stage once nothing is left at the provider.
-pub(super) fn without_lease(stage: NodeStage) -> NodeStage {
-    match stage {
-        NodeStage::Failed { failure, .. } => {
-            NodeStage::Failed { failure, remains: Remains::Nothing }
-        }
-        stage @ NodeStage::Destroyed { .. } => stage,
-        NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::LeaseCreated { .. }
-        | NodeStage::EndpointKnown { .. }
-        | NodeStage::BootstrapRunning { .. }
-        | NodeStage::SwactorJoined { .. }
-        | NodeStage::HandedOff { .. }
-        | NodeStage::Dormant { .. } => NodeStage::New,
     }
 }

@@ -8,10 +8,12 @@ mod apply;
 mod decided;
 mod fact;
 mod failure;
+mod folding;
 mod listing;
 mod look;
 mod note;
 mod report;
+mod stages;
 
 pub(crate) use apply::forbids_everything;
 pub use fact::{Fact, Transition, Verdict};

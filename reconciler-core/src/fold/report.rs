@@ -1,12 +1,16 @@
 //! Folding an effect's outcome: command × result.
 
-use super::{NoteKind, StepEnd, Verdict, apply, decided::member, failure, look};
+use super::{
+    Note, NoteKind, StepEnd, Verdict, failure,
+    folding::{Folding, ambiguity},
+    look, stages,
+};
 use crate::{
     effect::{
         Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
     },
     limits,
-    observed::{ClusterState, FailureFacts, NodeStage, Remains, SessionFacts, SessionStage},
+    observed::{ClusterState, FailureFacts, NodeStage, Remains},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -31,11 +35,11 @@ impl ClusterState {
         let Some(name) = self.record(slot).map(|r| r.spec.provider.clone()) else { return };
         let provider = self.providers.entry(name.clone()).or_default();
         provider.paused_until = provider.paused_until.max(Some(until));
-        self.notes.push(super::Note::new("", NoteKind::Paused(name)));
+        self.notes.push(Note::new("", NoteKind::Paused(name)));
     }
 }
 
-fn fold_outcome(f: &mut apply::Folding<'_>, report: EffectReport) -> Verdict {
+fn fold_outcome(f: &mut Folding<'_>, report: EffectReport) -> Verdict {
     if f.record.pending.as_ref().is_none_or(|pending| pending.step != report.step) {
         return Verdict::Stale;
     }
@@ -54,12 +58,12 @@ fn fold_outcome(f: &mut apply::Folding<'_>, report: EffectReport) -> Verdict {
     Verdict::Applied
 }
 
-fn fold_ambiguous(f: &mut apply::Folding<'_>, message: Redacted, seen: Option<Look>) {
+fn fold_ambiguous(f: &mut Folding<'_>, message: Redacted, seen: Option<Look>) {
     let Some(pending) = f.record.pending.clone() else { return };
     failure::retry_later(f, &message);
     f.settle(StepEnd::Ambiguous, message);
     f.record.pending = None;
-    f.record.ambiguity = Some(apply::ambiguity(&pending, f.now));
+    f.record.ambiguity = Some(ambiguity(&pending, f.now));
     f.tell(NoteKind::Ambiguous(pending.command));
     // An absence this early proves nothing: the effect may still be under way.
     if let Some(seen) = seen.filter(|seen| !matches!(seen, Look::Absent)) {
@@ -67,7 +71,7 @@ fn fold_ambiguous(f: &mut apply::Folding<'_>, message: Redacted, seen: Option<Lo
     }
 }
 
-fn fold_success(f: &mut apply::Folding<'_>, outcome: EffectOutcome, seen: Option<Look>) {
+fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>) {
     let now = f.now;
     if matches!(outcome, EffectOutcome::Released) {
         return look::fold_released(f, seen.as_ref());
@@ -87,7 +91,7 @@ fn fold_success(f: &mut apply::Folding<'_>, outcome: EffectOutcome, seen: Option
             NodeStage::LeaseCreated { lease, endpoint, probe_at }
         }
         (EffectOutcome::Started { workload }, stage) => {
-            started(f, stage, workload);
+            stages::started(f, stage, workload);
             // A workload may end before its start is reported: the look right after it tells.
             if let Some(Look::Present { lease, endpoint, workload }) = seen {
                 let _verdict = look::present(f, lease, endpoint, workload);
@@ -98,49 +102,17 @@ fn fold_success(f: &mut apply::Folding<'_>, outcome: EffectOutcome, seen: Option
             EffectOutcome::Closed,
             NodeStage::SwactorJoined { lease, endpoint, session, joined_at },
         ) => {
-            let member = member(&session, joined_at, now);
+            let member = stages::member(&session, joined_at, now);
             let stable_at = now.after(f.record.policy.stable);
             NodeStage::HandedOff { lease, endpoint, member, stable_at }
         }
-        (EffectOutcome::Cancelled, stage) => look::without_workload(stage),
+        (EffectOutcome::Cancelled, stage) => stages::without_workload(stage),
         (_, stage) => stage,
     };
     f.enter(next);
 }
 
-/// The workload runs: its session is open and its settle time begins.
-pub(super) fn started(
-    f: &mut apply::Folding<'_>,
-    stage: NodeStage,
-    workload: crate::observed::Handle,
-) {
-    let (lease, endpoint) = match stage {
-        NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
-        | NodeStage::EndpointKnown { lease, endpoint } => (lease, endpoint),
-        NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::LeaseCreated { endpoint: None, .. }
-        | NodeStage::BootstrapRunning { .. }
-        | NodeStage::SwactorJoined { .. }
-        | NodeStage::HandedOff { .. }
-        | NodeStage::Dormant { .. }
-        | NodeStage::Failed { .. }
-        | NodeStage::Destroyed { .. } => return,
-    };
-    let id = f.record.next_session;
-    f.record.next_session = id.next();
-    let session = SessionFacts {
-        id,
-        stage: SessionStage::WaitingForSwactorJoin,
-        seq: 0,
-        started_at: f.now,
-        workload,
-    };
-    let settle_at = f.now.after(f.record.policy.settle);
-    f.enter(NodeStage::BootstrapRunning { lease, endpoint, session, settle_at });
-}
-
-fn fold_definite(f: &mut apply::Folding<'_>, command: CommandKind, error: &EffectFailure) {
+fn fold_definite(f: &mut Folding<'_>, command: CommandKind, error: &EffectFailure) {
     f.settle(StepEnd::NoEffect, error.message.clone());
     f.record.pending = None;
     let note = NoteKind::Failure { command: Some(command), message: error.message.clone() };
@@ -175,8 +147,8 @@ fn fold_definite(f: &mut apply::Folding<'_>, command: CommandKind, error: &Effec
         ) if gone || error.class == FailureClass::Workload => {
             failure::fail(f, facts, Remains::Session { lease, session });
         }
-        (CommandKind::CancelBootstrap, stage) if gone => f.enter(look::without_workload(stage)),
-        (CommandKind::DestroyLease, stage) if gone => f.enter(look::without_lease(stage)),
+        (CommandKind::CancelBootstrap, stage) if gone => f.enter(stages::without_workload(stage)),
+        (CommandKind::DestroyLease, stage) if gone => f.enter(stages::without_lease(stage)),
         (
             CommandKind::BootstrapConvergenceObserved,
             NodeStage::SwactorJoined { lease, session, .. },

@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{change::Change, project::Scope, step::PlanStep};
+use super::{change::Change, step::PlanStep};
 use crate::{
     canonical::Canon,
     desired::ClusterShape,
@@ -34,6 +34,15 @@ pub struct PlanInput<'a> {
     pub serial: PlanSerial,
     /// How many effects may be on their way at once.
     pub parallelism: u32,
+}
+
+/// Which slots a plan is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// Every slot that is wanted or known.
+    All,
+    /// These alone, as for a repair: their number is what the plan costs.
+    Slots(&'a BTreeSet<LogicalNodeId>),
 }
 
 /// The digests and numbers that bind a plan to what it was made from.

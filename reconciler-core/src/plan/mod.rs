@@ -6,6 +6,6 @@ mod project;
 mod step;
 
 pub use change::{Change, ChangeKind};
-pub use header::{LifecyclePlan, PlanHeader, PlanInput, capability_digest};
-pub use project::{ProjectError, Scope, project};
+pub use header::{LifecyclePlan, PlanHeader, PlanInput, Scope, capability_digest};
+pub use project::{ProjectError, project};
 pub use step::PlanStep;

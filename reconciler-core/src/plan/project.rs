@@ -10,7 +10,7 @@ use alloc::{
 
 use super::{
     change::{self, Change},
-    header::{LifecyclePlan, PlanHeader, PlanInput},
+    header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
     step::{PlanStep, inverse},
 };
 use crate::{
@@ -34,15 +34,6 @@ pub enum ProjectError {
         /// A slot that still moved.
         slot: String,
     },
-}
-
-/// Which slots a plan is about.
-#[derive(Clone, Copy, Debug)]
-pub enum Scope<'a> {
-    /// Every slot that is wanted or known.
-    All,
-    /// These alone, as for a repair: their number is what the plan costs.
-    Slots(&'a BTreeSet<LogicalNodeId>),
 }
 
 /// Plans the way from `observed` to the target shape.

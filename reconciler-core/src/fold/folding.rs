@@ -1,0 +1,106 @@
+//! One record under change: what every fold of a record works on, and the way in to it.
+//!
+//! What a fact means for the record stands beside, a file for each kind of fact.
+
+use alloc::vec::Vec;
+
+use super::{Note, NoteKind, Settlement, StepEnd, fact::Verdict};
+use crate::{
+    id::{AttemptId, LogicalNodeId},
+    observed::{Ambiguity, ClusterState, NodeRecord, NodeStage, Pending},
+    redact::Redacted,
+    time::Timestamp,
+};
+
+/// The record under change, and what the change tells.
+pub(super) struct Folding<'a> {
+    pub(super) record: &'a mut NodeRecord,
+    pub(super) now: Timestamp,
+    pub(super) notes: Vec<NoteKind>,
+    pub(super) settled: Vec<Settlement>,
+}
+
+impl Folding<'_> {
+    /// Moves to `stage`.
+    pub(super) fn enter(&mut self, stage: NodeStage) {
+        let (from, to) = (self.record.stage.name(), stage.name());
+        let emptied = self.record.stage.lease().is_some() && stage.lease().is_none();
+        self.record.stage = stage;
+        if from != to || emptied {
+            self.record.since = self.now;
+        }
+        if from != to {
+            self.notes.push(NoteKind::Stage { from: Some(from), to });
+        }
+    }
+
+    /// Says how the step at hand ended, if there is one.
+    pub(super) fn settle(&mut self, end: StepEnd, message: Redacted) {
+        let step = match (&self.record.pending, &self.record.ambiguity) {
+            (Some(p), _) => (p.operation, p.step),
+            (None, Some(a)) => (a.operation, a.step),
+            (None, None) => return,
+        };
+        self.settled.push(Settlement {
+            operation: step.0,
+            step: step.1,
+            slot: self.record.slot.clone(),
+            end,
+            message,
+        });
+    }
+
+    /// Notes a failure.
+    pub(super) fn tell(&mut self, note: NoteKind) {
+        self.notes.push(note);
+    }
+}
+
+impl ClusterState {
+    /// Folds into one record if the fact is about its present attempt.
+    pub(super) fn with(
+        &mut self,
+        slot: &LogicalNodeId,
+        attempt: AttemptId,
+        now: Timestamp,
+        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
+    ) -> Verdict {
+        if self.record(slot).is_none_or(|record| record.attempt != attempt) {
+            return Verdict::Stale;
+        }
+        self.with_any(slot, now, fold)
+    }
+
+    /// Folds into one record, whatever its attempt.
+    pub(super) fn with_any(
+        &mut self,
+        slot: &LogicalNodeId,
+        now: Timestamp,
+        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
+    ) -> Verdict {
+        let mut verdict = Verdict::Stale;
+        let (mut notes, mut settled) = (Vec::new(), Vec::new());
+        self.change(slot, now, |record| {
+            let mut folding = Folding { record, now, notes: Vec::new(), settled: Vec::new() };
+            verdict = fold(&mut folding);
+            (notes, settled) = (folding.notes, folding.settled);
+            verdict == Verdict::Applied
+        });
+        self.notes.extend(notes.into_iter().map(|what| Note::new(slot, what)));
+        self.settled.extend(settled);
+        verdict
+    }
+}
+
+/// The unknown outcome of an effect that was on its way; looked for at once.
+pub(super) fn ambiguity(pending: &Pending, now: Timestamp) -> Ambiguity {
+    Ambiguity {
+        operation: pending.operation,
+        step: pending.step,
+        command: pending.command,
+        since: now,
+        first_miss: None,
+        looks: 0,
+        look_at: now,
+    }
+}
