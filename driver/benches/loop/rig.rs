@@ -14,9 +14,9 @@ use checkpoint::{
 };
 use driver::{
     Begin, DriveError, Driver, Ended, Ground, Handle, Options, config::Catalogue, start_on,
-    system_clock, view::RunState,
+    clock::system_clock, view::RunState,
 };
-use executor::seam::Provider;
+use executor::{dispatch::FenceReader, seam::Provider};
 use reconciler_core::{
     effect::{OwnedLease, WorkloadState},
     id::{LogicalNodeId, ProviderName},
@@ -75,8 +75,9 @@ impl Rig {
         let driver: Driver = start_on(options(home.path())?, |_, wake| {
             let mut recovered = MemoryStore::new().recovered();
             recovered.shape = Some(shape_row(n)?);
-            let store = Box::new(Forgetful::new(wake));
-            Ok::<_, io::Error>(Ground { store, recovered, providers: providers(&provider)? })
+            let (store, fence) = (Box::new(Forgetful::new(wake)), recovered.fence);
+            let fence: FenceReader = Arc::new(move || fence);
+            Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
         })?;
         let handle = driver.handle();
         let task = tokio::spawn(driver.run());
@@ -166,8 +167,9 @@ pub(crate) fn restart(home: &Path, records: &[Arc<NodeRecord>], n: u32) -> io::R
         let driver: Driver = start_on(options(&state)?, |options, wake| {
             let opened = Journal::open(options.paths.dir(), &claim()?, wake);
             let (journal, recovered) = opened.map_err(io::Error::other)?;
+            let fence = journal.fence_reader();
             let store = Box::new(journal);
-            Ok::<_, io::Error>(Ground { store, recovered, providers: providers(&provider)? })
+            Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
         })?;
         let task = tokio::spawn(driver.run());
         let called = tokio::time::timeout(PATIENCE, calls.recv()).await?;
