@@ -45,4 +45,6 @@ pub use offline::{Offline, OfflineError, events};
 pub use publish::Published;
 pub use run::{DriveError, Ended};
 pub use source::{Face, Source};
-pub use start::{Begin, Driver, Followed, Options, StartError, start};
+pub use start::{
+    Begin, Driver, Followed, Ground, Options, StartError, StoreWake, start, start_on,
+};

@@ -78,7 +78,10 @@ impl State {
             Mode::Driving => self.decide(input.in_flight, now, &mut commit, &mut tally),
         };
         let decided = self.cluster.take_dirty();
-        let again = !decided.is_empty();
+        // A place that one slot did not take is the next one's.
+        let free = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
+        let free = free.saturating_sub(input.in_flight).saturating_sub(commit.intents.len());
+        let again = !decided.is_empty() || (free > 0 && !self.queued.is_empty());
         changed.extend(decided.iter().cloned());
         self.work.extend(decided);
         changed.retain(|slot| !same_record(&before, &self.cluster, slot));
@@ -101,12 +104,16 @@ impl State {
         commit: &mut Commit,
         tally: &mut Tally,
     ) -> Vec<LogicalNodeId> {
-        if self.work.is_empty() {
+        let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
+        let free = most.saturating_sub(in_flight);
+        let slots = self.slots_at_hand(free);
+        if slots.is_empty() {
             return Vec::new();
         }
-        let mut plan = reconcile_some(&self.cluster, &self.shape, now, &self.work);
-        let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
-        plan.admit(most.saturating_sub(in_flight));
+        let mut plan = reconcile_some(&self.cluster, &self.shape, now, &slots);
+        let outside = plan.waiting.len();
+        plan.admit(free);
+        self.queued.extend(plan.waiting.drain(outside..));
         self.work = plan.waiting.drain(..).collect();
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let looks = std::mem::take(&mut plan.looks);
@@ -121,6 +128,21 @@ impl State {
         }
         tally.effects = commit.intents.len();
         looks
+    }
+
+    /// The slots to decide now: those with news, and of those that only wait for a place the first that may get one.
+    ///
+    /// Any other of them would be decided and sent back: a burst would cost the square of its size.
+    fn slots_at_hand(&mut self, free: usize) -> BTreeSet<LogicalNodeId> {
+        let mut slots = std::mem::take(&mut self.work);
+        for slot in &slots {
+            self.queued.remove(slot);
+        }
+        for _ in 0..free {
+            let Some(slot) = self.queued.pop_first() else { break };
+            slots.insert(slot);
+        }
+        slots
     }
 
     /// Turns a command into the intent of a step, and marks its record as waiting for it.

@@ -106,7 +106,7 @@ impl State {
             pass: self.counters.pass,
             at: now,
             due: self.next_due(),
-            settled: in_flight == 0 && self.work.is_empty(),
+            settled: in_flight == 0 && self.work.is_empty() && self.queued.is_empty(),
         }
     }
 }

@@ -6,10 +6,10 @@ use checkpoint::{
     owner::OwnerClaim,
     paths::StatePaths,
     scan::Recovered,
-    store::{Journal, OpenError},
+    store::{Journal, OpenError, Store},
 };
 use executor::{
-    dispatch::{Dispatcher, Settings},
+    dispatch::{Dispatcher, FenceReader, Settings},
     seam::{BuildError, Capabilities, Provider, ProviderPlace},
 };
 use reconciler_core::id::{Fence, ProviderName, RunName, Uuid};
@@ -159,49 +159,69 @@ pub(crate) fn capabilities(
     providers.iter().map(|(name, p)| (name.clone(), p.capabilities().clone())).collect()
 }
 
+/// What a driver stands on.
+pub struct Ground {
+    /// Where its journal goes.
+    pub store: Box<dyn Store>,
+    /// What the journal held.
+    pub recovered: Recovered,
+    /// Reads the fence that is in force now.
+    pub fence: FenceReader,
+    /// The providers that it works with.
+    pub providers: BTreeMap<ProviderName, Arc<dyn Provider>>,
+}
+
+/// Tells the driver that its store has an answer.
+pub type StoreWake = Box<dyn Fn() + Send>;
+
 /// Takes the run.
 ///
 /// # Errors
 /// Refuses a run that another driver has, a journal that is damaged or of another run, and providers that cannot
 /// be made.
 pub fn start(options: Options) -> Result<Driver, StartError> {
+    start_on(options, |options, wake| {
+        let claim = OwnerClaim {
+            run: options.uuid,
+            name: options.run.clone(),
+            pid: std::process::id(),
+            started: (options.clock)(),
+            host: host(),
+        };
+        let (journal, recovered) = Journal::open(options.paths.dir(), &claim, wake)?;
+        let providers = build_providers(options)?;
+        let fence = journal.fence_reader();
+        Ok(Ground { store: Box::new(journal), recovered, fence, providers })
+    })
+}
+
+/// Makes a driver on the ground that `make` gives, in place of the journal on disk and the providers declared.
+///
+/// # Errors
+/// Fails if `make` does.
+pub fn start_on<E>(
+    options: Options,
+    make: impl FnOnce(&Options, StoreWake) -> Result<Ground, E>,
+) -> Result<Driver, E> {
     let (inbox, queue) = mpsc::unbounded_channel();
-    let claim = OwnerClaim {
-        run: options.uuid,
-        name: options.run.clone(),
-        pid: std::process::id(),
-        started: (options.clock)(),
-        host: host(),
-    };
     let wake = inbox.clone();
     let wake = Box::new(move || drop(wake.send(Wake::Committed)));
-    let (journal, recovered) = Journal::open(options.paths.dir(), &claim, wake)?;
-    let providers = build_providers(&options)?;
+    let Ground { store, recovered, fence, providers } = make(&options, wake)?;
     let state = resume(&options, recovered, capabilities(&providers));
+    let now = (options.clock)();
     let driver = DriverView {
-        pid: claim.pid,
-        since: claim.started,
+        pid: std::process::id(),
+        since: now,
         fence: state.fence,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let now = (options.clock)();
     let first = Arc::new(state.published(&driver, None, 0, now));
     let (publisher, receiver) = watch::channel(first);
-    let (fence, reports) = (journal.fence_reader(), inbox.clone());
-    let dispatcher = Dispatcher::new(
-        Settings {
-            run: options.uuid,
-            parallelism: usize::try_from(options.parallelism).unwrap_or(1),
-        },
-        providers,
-        fence,
-        Arc::new(move |report| drop(reports.send(Wake::Report(report)))),
-    );
     let looping = Loop {
+        dispatcher: dispatcher(&options, providers, fence, inbox.clone()),
         listings: Listings::new(&state.capabilities),
         state,
-        store: Box::new(journal),
-        dispatcher,
+        store,
         inbox: queue,
         publisher,
         clock: options.clock,
@@ -223,6 +243,22 @@ pub fn start(options: Options) -> Result<Driver, StartError> {
     };
     let handle = Handle::new(inbox.clone(), receiver);
     Ok(Driver { handle, inbox, paths: options.paths, looping })
+}
+
+/// Carries effects under what `fence` says, and reports into `inbox`.
+fn dispatcher(
+    options: &Options,
+    providers: BTreeMap<ProviderName, Arc<dyn Provider>>,
+    fence: FenceReader,
+    inbox: mpsc::UnboundedSender<Wake>,
+) -> Dispatcher {
+    let parallelism = usize::try_from(options.parallelism).unwrap_or(1);
+    Dispatcher::new(
+        Settings { run: options.uuid, parallelism },
+        providers,
+        fence,
+        Arc::new(move |report| drop(inbox.send(Wake::Report(report)))),
+    )
 }
 
 fn resume(

@@ -1,0 +1,180 @@
+//! A driver on such a ground, and what it is asked to do.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use checkpoint::{
+    paths::StatePaths,
+    store::{Journal, MemoryStore},
+};
+use driver::{
+    Begin, DriveError, Driver, Ended, Ground, Handle, Options, config::Catalogue, start_on,
+    clock::system_clock, view::RunState,
+};
+use executor::{dispatch::FenceReader, seam::Provider};
+use reconciler_core::{
+    effect::{OwnedLease, WorkloadState},
+    id::{LogicalNodeId, ProviderName},
+    observed::{NodeRecord, NodeStage},
+};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use crate::{
+    ground::{self, Forgetful, RUN, claim, run_name, shape_row},
+    provider::{Instantly, lease_id},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A driver with a settled fleet.
+pub(crate) struct Rig {
+    handle: Handle,
+    provider: Arc<Instantly>,
+    calls: tokio::sync::Mutex<mpsc::UnboundedReceiver<Instant>>,
+    task: JoinHandle<Result<Ended, DriveError>>,
+    slots: Vec<LogicalNodeId>,
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn options(dir: &Path) -> io::Result<Options> {
+    Ok(Options {
+        paths: StatePaths::new(dir),
+        run: run_name()?,
+        uuid: RUN,
+        providers: BTreeMap::new(),
+        catalogue: Catalogue::new([]),
+        base_dir: dir.to_owned(),
+        parallelism: 32,
+        pace: Duration::ZERO,
+        follow: None,
+        begin: Begin::Driving,
+        clock: system_clock(),
+    })
+}
+
+fn providers(provider: &Arc<Instantly>) -> io::Result<BTreeMap<ProviderName, Arc<dyn Provider>>> {
+    let name: ProviderName = "instant".parse().map_err(io::Error::other)?;
+    Ok(BTreeMap::from([(name, Arc::clone(provider) as Arc<dyn Provider>)]))
+}
+
+impl Rig {
+    /// Brings `n` nodes up, and waits until all are ready.
+    pub(crate) async fn up(n: u32) -> io::Result<Self> {
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let (provider, calls) = Instantly::new(Vec::new());
+        let driver: Driver = start_on(options(home.path())?, |_, wake| {
+            let mut recovered = MemoryStore::new().recovered();
+            recovered.shape = Some(shape_row(n)?);
+            let (store, fence) = (Box::new(Forgetful::new(wake)), recovered.fence);
+            let fence: FenceReader = Arc::new(move || fence);
+            Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
+        })?;
+        let handle = driver.handle();
+        let task = tokio::spawn(driver.run());
+        let shape = ground::shape(n)?;
+        let slots = shape.expand().into_iter().map(|spec| spec.slot).collect();
+        let calls = tokio::sync::Mutex::new(calls);
+        let rig = Self { handle, provider, calls, task, slots };
+        rig.settled().await?;
+        while rig.calls.lock().await.try_recv().is_ok() {}
+        Ok(rig)
+    }
+
+    async fn settled(&self) -> io::Result<()> {
+        let mut published = self.handle.published();
+        let settled = published.wait_for(|p| p.state() == RunState::Converged);
+        let waited = tokio::time::timeout(PATIENCE, settled).await;
+        waited.map_err(io::Error::other)?.map(drop).map_err(io::Error::other)
+    }
+
+    /// The number of the last pass that did something.
+    pub(crate) fn passes(&self) -> u64 {
+        self.handle.published().borrow().pass().get()
+    }
+
+    /// The records of the fleet.
+    pub(crate) fn records(&self) -> Vec<Arc<NodeRecord>> {
+        let published = self.handle.published();
+        let published = published.borrow();
+        published.cluster().groups().flat_map(|(_, group)| group.records().cloned()).collect()
+    }
+
+    /// Ends the `n`th node's workload: the time until the executor is called for what follows from it.
+    pub(crate) async fn exit_to_command(&self, n: u32) -> io::Result<Duration> {
+        let at = usize::try_from(n).map_err(io::Error::other)?;
+        let slot = self.slots.get(at).ok_or_else(|| io::Error::other("no such slot"))?;
+        let lease = {
+            let published = self.handle.published();
+            let published = published.borrow();
+            let record = published.cluster().record(slot);
+            record.map(|record| lease_id(slot, record.attempt))
+        };
+        let lease = lease.ok_or_else(|| io::Error::other("no record"))?;
+        let mut calls = self.calls.lock().await;
+        let begun = Instant::now();
+        if !self.provider.end(&lease) {
+            return Err(io::Error::other(format!("{lease} is not watched")));
+        }
+        let called = tokio::time::timeout(PATIENCE, calls.recv()).await?;
+        let taken = called.map(|at| at.duration_since(begun));
+        // The lease of the replacement; after that the fleet settles again.
+        tokio::time::timeout(PATIENCE, calls.recv()).await?;
+        self.settled().await?;
+        taken.ok_or_else(|| io::Error::other("the provider is gone"))
+    }
+}
+
+/// What a provider lists of these records.
+fn owned(records: &[Arc<NodeRecord>]) -> Vec<OwnedLease> {
+    let of = |record: &Arc<NodeRecord>| {
+        let (NodeStage::Dormant { lease, endpoint, member }
+        | NodeStage::HandedOff { lease, endpoint, member, .. }) = &record.stage
+        else {
+            return None;
+        };
+        Some(OwnedLease {
+            slot: record.slot.clone(),
+            attempt: record.attempt.uuid,
+            fence: lease.fence,
+            lease: lease.clone(),
+            endpoint: Some(endpoint.clone()),
+            workload: WorkloadState::Running { workload: member.workload.clone() },
+        })
+    };
+    records.iter().filter_map(of).collect()
+}
+
+/// Opens a journal of `records` whose shape wants one node more: the time until that node's lease is asked for.
+pub(crate) fn restart(home: &Path, records: &[Arc<NodeRecord>], n: u32) -> io::Result<Duration> {
+    let dir = tempfile::tempdir_in(home)?;
+    let state = dir.path().join("state");
+    ground::fill(&state, records, n + 1)?;
+    let (provider, mut calls) = Instantly::new(owned(records));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let begun = Instant::now();
+    let called = runtime.block_on(async {
+        let driver: Driver = start_on(options(&state)?, |options, wake| {
+            let opened = Journal::open(options.paths.dir(), &claim()?, wake);
+            let (journal, recovered) = opened.map_err(io::Error::other)?;
+            let fence = journal.fence_reader();
+            let store = Box::new(journal);
+            Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
+        })?;
+        let task = tokio::spawn(driver.run());
+        let called = tokio::time::timeout(PATIENCE, calls.recv()).await?;
+        task.abort();
+        called.ok_or_else(|| io::Error::other("the provider is gone"))
+    })?;
+    Ok(called.duration_since(begun))
+}

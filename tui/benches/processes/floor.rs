@@ -1,0 +1,85 @@
+//! What the machine can do at all: plain spawns of the same program, and one durable append.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+use crate::{report::median, stub::Stub};
+
+const SYNCS: usize = 60;
+const RESTARTS: usize = 40;
+
+fn plain(stub: &Stub, dir: &Path) -> Command {
+    let mut command = Command::new(&stub.program);
+    command.env_clear().env("STAMPS", dir.join("floor-stamps"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn end(children: Vec<Child>) -> io::Result<()> {
+    for mut child in children {
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(())
+}
+
+/// Milliseconds for `n` spawns in a row, all left running.
+pub(crate) fn spawns(stub: &Stub, dir: &Path, n: usize) -> io::Result<f64> {
+    let begun = Instant::now();
+    let children: Vec<Child> =
+        (0..n).map(|_| plain(stub, dir).spawn()).collect::<io::Result<_>>()?;
+    let taken = begun.elapsed().as_secs_f64() * 1e3;
+    end(children)?;
+    Ok(taken)
+}
+
+/// Milliseconds from a kill over the reaping to the return of the spawn of another; the median.
+pub(crate) fn restart(stub: &Stub, dir: &Path) -> io::Result<f64> {
+    let mut child = plain(stub, dir).spawn()?;
+    let mut all = Vec::with_capacity(RESTARTS);
+    for _ in 0..RESTARTS {
+        let begun = Instant::now();
+        child.kill()?;
+        child.wait()?;
+        child = plain(stub, dir).spawn()?;
+        all.push(begun.elapsed().as_secs_f64() * 1e3);
+    }
+    end(vec![child])?;
+    Ok(median(all))
+}
+
+/// Milliseconds of each of some appends that are synced one by one.
+pub(crate) fn syncs(dir: &Path) -> io::Result<Vec<f64>> {
+    let mut file = File::create(dir.join("floor-sync"))?;
+    let mut once = || {
+        let begun = Instant::now();
+        file.write_all(&[0x5a; 256])?;
+        file.sync_data()?;
+        Ok(begun.elapsed().as_secs_f64() * 1e3)
+    };
+    (0..SYNCS).map(|_| once()).collect()
+}
+
+/// Those times as text.
+pub(crate) fn sync_text(dir: &Path) -> io::Result<String> {
+    let mut all = syncs(dir)?;
+    all.sort_by(f64::total_cmp);
+    let at = |place: usize| all.get(place).copied().unwrap_or_default();
+    Ok(format!("{:.2} / {:.2} / {:.2} ms min/median/max", at(0), at(SYNCS / 2), at(SYNCS - 1)))
+}
+
+/// What kind of file system the state is on.
+pub(crate) fn medium(dir: &Path) -> io::Result<&'static str> {
+    const TMPFS: u64 = 0x0102_1994;
+    let kind = rustix::fs::statfs(dir)?.f_type;
+    Ok(if u64::try_from(kind).is_ok_and(|kind| kind == TMPFS) {
+        "in memory: durable figures mean nothing"
+    } else {
+        "on a disk"
+    })
+}
