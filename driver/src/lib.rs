@@ -45,6 +45,4 @@ pub use offline::{Offline, OfflineError, events};
 pub use publish::Published;
 pub use run::{DriveError, Ended};
 pub use source::{Face, Source};
-pub use start::{
-    Begin, Driver, Followed, Ground, Options, StartError, StoreWake, start, start_on,
-};
+pub use start::{Begin, Driver, Followed, Ground, Options, StartError, StoreWake, start, start_on};

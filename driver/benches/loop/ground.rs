@@ -53,7 +53,8 @@ impl Store for Forgetful {
     fn poll(&mut self) -> Option<Committed> {
         let (ticket, commit) = self.queue.pop_front()?;
         // Intents are made durable by a real store; this one has never heard of any other commit.
-        let mut operations: Vec<_> = commit.intents.iter().map(|i| (i.operation, &i.slot)).collect();
+        let mut operations: Vec<_> =
+            commit.intents.iter().map(|i| (i.operation, &i.slot)).collect();
         operations.dedup_by_key(|(id, _)| *id);
         let open = |(id, slot): (_, &reconciler_core::id::LogicalNodeId)| OperationWrite::Open {
             id,

@@ -22,14 +22,17 @@ const RESTARTS: usize = 5;
 const IDLE: Duration = Duration::from_secs(6);
 
 fn main() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let begun = Instant::now();
     let rig = runtime.block_on(Rig::up(NODES))?;
     let up = begun.elapsed();
-    tell("SR4 10000 nodes up without disk or provider, per node", us(up) / f64::from(NODES), "us", None)?;
+    tell(
+        "SR4 10000 nodes up without disk or provider, per node",
+        us(up) / f64::from(NODES),
+        "us",
+        None,
+    )?;
     runtime.block_on(idle(&rig))?;
     let mut waits: Vec<f64> = Vec::with_capacity(EXITS as usize);
     for n in 0..EXITS {

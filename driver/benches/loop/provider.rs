@@ -27,9 +27,7 @@ pub(crate) struct Instantly {
 
 impl Instantly {
     /// Shows `owned` in its listings, and tells of each call that takes a lease or gives one back.
-    pub(crate) fn new(
-        owned: Vec<OwnedLease>,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Instant>) {
+    pub(crate) fn new(owned: Vec<OwnedLease>) -> (Arc<Self>, mpsc::UnboundedReceiver<Instant>) {
         let (calls, told) = mpsc::unbounded_channel();
         let capabilities = Capabilities {
             kind: "instant",

@@ -14,7 +14,7 @@ use checkpoint::{
 };
 use driver::{
     Begin, DriveError, Driver, Ended, Ground, Handle, Options, config::Catalogue, start_on,
-    clock::system_clock, view::RunState,
+    system_clock, view::RunState,
 };
 use executor::{dispatch::FenceReader, seam::Provider};
 use reconciler_core::{

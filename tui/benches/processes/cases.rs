@@ -113,8 +113,7 @@ fn mass(report: &mut Report, rig: &Rig, home: &Path, stub: &Stub) -> io::Result<
     let mut all = Vec::new();
     for round in 0..3 {
         let alive = rig.alive()?;
-        let victims: Vec<i32> =
-            alive.iter().skip(round).step_by(8).take(SOME).copied().collect();
+        let victims: Vec<i32> = alive.iter().skip(round).step_by(8).take(SOME).copied().collect();
         all.push(kill_and_wait(rig, &victims)?);
         rig.wait_up(MANY)?;
         thread::sleep(REST);
