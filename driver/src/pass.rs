@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use checkpoint::{event::PassRow, store::Commit};
+use executor::dispatch::Room;
 use reconciler_core::{
     effect::{Intent, NodeManagerCommand, idempotency_key},
     fold::Fact,
@@ -27,8 +28,8 @@ pub(crate) struct PassInput {
     pub(crate) facts: Vec<Fact>,
     /// What woke the driver, in one word; for people only, no decision reads it.
     pub(crate) trigger: &'static str,
-    /// Effects on their way.
-    pub(crate) in_flight: usize,
+    /// How many more effects may go out.
+    pub(crate) room: Room,
     /// The time of the whole pass.
     pub(crate) now: Timestamp,
 }
@@ -75,7 +76,7 @@ impl State {
         let mut commit = Commit { at: now, ..Commit::default() };
         let looks = match self.mode {
             Mode::Waiting => Vec::new(),
-            Mode::Driving => self.decide(input.in_flight, now, &mut commit, &mut tally),
+            Mode::Driving => self.decide(input.room, now, &mut commit, &mut tally),
         };
         let decided = self.cluster.take_dirty();
         let again = !decided.is_empty();
@@ -96,7 +97,7 @@ impl State {
     /// Decides the slots at hand, folds what was decided, and collects the intents.
     fn decide(
         &mut self,
-        in_flight: usize,
+        mut room: Room,
         now: Timestamp,
         commit: &mut Commit,
         tally: &mut Tally,
@@ -105,8 +106,10 @@ impl State {
             return Vec::new();
         }
         let mut plan = reconcile_some(&self.cluster, &self.shape, now, &self.work);
-        let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
-        plan.admit(most.saturating_sub(in_flight));
+        plan.admit_where(|slot| {
+            let record = self.cluster.record(slot);
+            record.is_some_and(|record| room.take(&record.spec.provider))
+        });
         self.work = plan.waiting.drain(..).collect();
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let looks = std::mem::take(&mut plan.looks);
