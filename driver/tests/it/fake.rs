@@ -209,11 +209,9 @@ impl Provider for Ground {
         Box::pin(async move {
             self.world.with(|land| match land.leases.get(&id(attempt)) {
                 None => Look::Absent,
-                Some(lease) => Look::Present {
-                    lease: facts(lease),
-                    endpoint: None,
-                    workload: workload(lease),
-                },
+                Some(lease) => {
+                    Look::Present { lease: facts(lease), endpoint: None, workload: workload(lease) }
+                }
             })
         })
     }
