@@ -54,6 +54,8 @@ impl Loop {
         let mode = std::mem::replace(&mut self.state.mode, Mode::Waiting);
         self.one_pass();
         self.state.mode = mode;
+        // What was folded here is still to be decided: the next pass follows at once.
+        self.news.next_step = mode == Mode::Driving && !self.state.work.is_empty();
     }
 
     fn release(&mut self, text: &str, confirm: Option<PlanHash>, answer: Answer<ReleaseView>) {

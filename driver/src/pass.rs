@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use checkpoint::{event::PassRow, store::Commit};
+use executor::dispatch::Room;
 use reconciler_core::{
     effect::{Intent, NodeManagerCommand, idempotency_key},
     fold::Fact,
@@ -27,8 +28,8 @@ pub(crate) struct PassInput {
     pub(crate) facts: Vec<Fact>,
     /// What woke the driver, in one word; for people only, no decision reads it.
     pub(crate) trigger: &'static str,
-    /// Effects on their way.
-    pub(crate) in_flight: usize,
+    /// How many more effects may go out.
+    pub(crate) room: Room,
     /// The time of the whole pass.
     pub(crate) now: Timestamp,
 }
@@ -73,15 +74,18 @@ impl State {
         let mut changed = self.cluster.take_dirty();
         self.work.extend(changed.iter().cloned());
         let mut commit = Commit { at: now, ..Commit::default() };
+        let mut room = input.room;
         let looks = match self.mode {
             Mode::Waiting => Vec::new(),
-            Mode::Driving => self.decide(input.in_flight, now, &mut commit, &mut tally),
+            Mode::Driving => self.decide(&mut room, now, &mut commit, &mut tally),
         };
         let decided = self.cluster.take_dirty();
         // A place that one slot did not take is the next one's.
-        let free = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
-        let free = free.saturating_sub(input.in_flight).saturating_sub(commit.intents.len());
-        let again = !decided.is_empty() || (free > 0 && !self.queued.is_empty());
+        let taken = self
+            .queued
+            .iter()
+            .any(|(provider, slots)| !slots.is_empty() && room.left(provider) > 0);
+        let again = !decided.is_empty() || taken;
         changed.extend(decided.iter().cloned());
         self.work.extend(decided);
         changed.retain(|slot| !same_record(&before, &self.cluster, slot));
@@ -99,21 +103,24 @@ impl State {
     /// Decides the slots at hand, folds what was decided, and collects the intents.
     fn decide(
         &mut self,
-        in_flight: usize,
+        room: &mut Room,
         now: Timestamp,
         commit: &mut Commit,
         tally: &mut Tally,
     ) -> Vec<LogicalNodeId> {
-        let most = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
-        let free = most.saturating_sub(in_flight);
-        let slots = self.slots_at_hand(free);
+        let slots = self.slots_at_hand(room);
         if slots.is_empty() {
             return Vec::new();
         }
         let mut plan = reconcile_some(&self.cluster, &self.shape, now, &slots);
         let outside = plan.waiting.len();
-        plan.admit(free);
-        self.queued.extend(plan.waiting.drain(outside..));
+        plan.admit_where(|slot| {
+            let record = self.cluster.record(slot);
+            record.is_some_and(|record| room.take(&record.spec.provider))
+        });
+        for slot in plan.waiting.drain(outside..) {
+            self.queue(slot);
+        }
         self.work = plan.waiting.drain(..).collect();
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let looks = std::mem::take(&mut plan.looks);
@@ -133,16 +140,26 @@ impl State {
     /// The slots to decide now: those with news, and of those that only wait for a place the first that may get one.
     ///
     /// Any other of them would be decided and sent back: a burst would cost the square of its size.
-    fn slots_at_hand(&mut self, free: usize) -> BTreeSet<LogicalNodeId> {
+    fn slots_at_hand(&mut self, room: &Room) -> BTreeSet<LogicalNodeId> {
         let mut slots = std::mem::take(&mut self.work);
-        for slot in &slots {
-            self.queued.remove(slot);
-        }
-        for _ in 0..free {
-            let Some(slot) = self.queued.pop_first() else { break };
-            slots.insert(slot);
+        for (provider, queue) in &mut self.queued {
+            for slot in &slots {
+                queue.remove(slot);
+            }
+            for _ in 0..room.left(provider) {
+                let Some(slot) = queue.pop_first() else { break };
+                slots.insert(slot);
+            }
         }
         slots
+    }
+
+    /// Puts a slot in the line for a place at its provider.
+    fn queue(&mut self, slot: LogicalNodeId) {
+        if let Some(record) = self.cluster.record(&slot) {
+            let provider = record.spec.provider.clone();
+            self.queued.entry(provider).or_default().insert(slot);
+        }
     }
 
     /// Turns a command into the intent of a step, and marks its record as waiting for it.

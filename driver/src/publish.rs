@@ -1,6 +1,6 @@
 //! The immutable snapshot that faces read: publishing it costs the number of groups, not of nodes.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use reconciler_core::{
     desired::ClusterShape,
@@ -106,7 +106,9 @@ impl State {
             pass: self.counters.pass,
             at: now,
             due: self.next_due(),
-            settled: in_flight == 0 && self.work.is_empty() && self.queued.is_empty(),
+            settled: in_flight == 0
+                && self.work.is_empty()
+                && self.queued.values().all(BTreeSet::is_empty),
         }
     }
 }

@@ -59,7 +59,7 @@ impl State {
             },
             operations: Operations::restore(open),
             work: BTreeSet::new(),
-            queued: BTreeSet::new(),
+            queued: BTreeMap::new(),
             requeue_at: None,
             history: History::restore(events, next_event),
             capabilities: given.capabilities,

@@ -144,6 +144,7 @@ impl Loop {
         while self.barrier.is_none() && Instant::now() >= self.next_pass && self.has_work() {
             self.one_pass();
         }
+        self.finish_releases();
     }
 
     fn has_work(&self) -> bool {
@@ -162,7 +163,7 @@ impl Loop {
         let input = PassInput {
             facts: std::mem::take(&mut self.facts),
             trigger: std::mem::replace(&mut self.trigger, "due"),
-            in_flight: self.dispatcher.in_flight(),
+            room: self.dispatcher.room(),
             now,
         };
         let output = self.state.pass(input);
@@ -243,21 +244,23 @@ impl Loop {
     /// Stops at a safe point: what is under way gets a moment, and everything known is journaled.
     async fn finish(mut self, reason: StopReason) -> Result<Ended, DriveError> {
         let unfinished = self.dispatcher.shutdown(STOP_BOUND).await;
-        while let Ok(wake) = self.inbox.try_recv() {
-            if let Wake::Report(report) = wake {
-                self.take_report(report);
-            }
-        }
         self.state.mode = Mode::Waiting;
         let patience = Instant::now() + STOP_BOUND;
         loop {
+            // What became durable only now is handed over, and comes back as not begun.
             self.poll_store()?;
+            let reported = self.dispatcher.in_flight() <= unfinished;
+            while let Ok(wake) = self.inbox.try_recv() {
+                if let Wake::Report(report) = wake {
+                    self.take_report(report);
+                }
+            }
             let unwritten = !self.facts.is_empty() || self.state.cluster.has_dirty();
             if self.barrier.is_none() && unwritten {
                 self.one_pass();
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
-            if written || Instant::now() > patience {
+            if (reported && written) || Instant::now() > patience {
                 return Ok(Ended { reason, unfinished });
             }
             let waited = tokio::time::timeout_at(patience, self.inbox.recv()).await;

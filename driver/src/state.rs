@@ -59,7 +59,7 @@ pub(crate) struct State {
     /// Slots to decide in the next pass.
     pub(crate) work: BTreeSet<LogicalNodeId>,
     /// Slots that have a command and wait for a place among those in flight; disjoint from `work`.
-    pub(crate) queued: BTreeSet<LogicalNodeId>,
+    pub(crate) queued: BTreeMap<ProviderName, BTreeSet<LogicalNodeId>>,
     /// When the next of the slots that wait for a provider may be asked again.
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.

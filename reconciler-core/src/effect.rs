@@ -266,6 +266,8 @@ pub enum FailureClass {
     Workload,
     /// Somebody with a newer fence owns it.
     Fenced,
+    /// It was taken back before it began, because the controller stops; nobody's failure.
+    Withdrawn,
 }
 
 /// A failed effect.

@@ -160,7 +160,9 @@ fn asking_for_plans_does_not_hold_the_work_up() {
     run.edit(&counts(&[("web", 1)]));
     run.converged();
     goes_on.store(false, Ordering::SeqCst);
-    askers.into_iter().for_each(|asker| asker.join().unwrap());
+    for asker in askers {
+        asker.join().unwrap();
+    }
     run.stop();
     stand.world.lawful();
 }

@@ -92,7 +92,8 @@ fn a_crash_loop_is_held_until_exactly_it_is_released() {
 
 /// D13: a panic in a provider is the failure of that effect alone; what it made before is not forgotten.
 fn panics(kind: CommandKind, done: bool) {
-    let stand = Stand::new(3);
+    let mut stand = Stand::new(3);
+    stand.listing_period = Duration::from_hours(1);
     stand.world.script(kind, Some("web-1"), 1, Act::Panic { done });
     let run = stand.up(&[("web", 3)]);
     assert!(run.view().events.iter().any(|event| event.subject == "web-1"

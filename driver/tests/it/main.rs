@@ -1,5 +1,7 @@
 //! Tests of the driver through its public face; one binary, so that it links once.
 
+#![expect(clippy::unwrap_used, reason = "what cannot fail in a test fails the test")]
+
 mod config;
 mod fake;
 mod loop_answers;

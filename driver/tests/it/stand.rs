@@ -218,7 +218,7 @@ impl Run {
     /// Runs what waits.
     pub(crate) fn block<T>(&self, work: impl Future<Output = T>) -> T {
         let bounded = self.runtime.block_on(async { tokio::time::timeout(BOUND, work).await });
-        bounded.unwrap_or_else(|_| panic!("no answer in time"))
+        bounded.expect("no answer in time")
     }
 
     /// What is shown now.
@@ -239,10 +239,10 @@ impl Run {
         let mut published = self.handle.published();
         let wait = published.wait_for(|p| so(&p.view()));
         let shown = self.runtime.block_on(async { tokio::time::timeout(BOUND, wait).await });
-        match shown {
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) => panic!("the driver ended before: {what}"),
-            Err(_) => panic!("not in time: {what}; {:#?}", self.view()),
+        match shown.ok() {
+            Some(Ok(_)) => {}
+            Some(Err(_gone)) => panic!("the driver ended before: {what}"),
+            None => panic!("not in time: {what}; {:#?}", self.view()),
         }
     }
 

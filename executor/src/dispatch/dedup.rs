@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use reconciler_core::{
     effect::{CommandKind, EffectReport, Intent},
-    id::{AttemptId, IdempotencyKey, LogicalNodeId, StepId},
+    id::{AttemptId, IdempotencyKey, LogicalNodeId, ProviderName, StepId},
 };
 
 /// Results that are kept for a repeat: far more than one wave, about four megabytes at most.
@@ -15,6 +15,7 @@ const RESULTS_MAX: usize = 4_096;
 pub(super) struct Identity {
     pub(super) step: StepId,
     pub(super) slot: LogicalNodeId,
+    pub(super) provider: ProviderName,
     pub(super) attempt: AttemptId,
     pub(super) kind: CommandKind,
     pub(super) key: IdempotencyKey,
@@ -26,6 +27,7 @@ impl Identity {
         Self {
             step: intent.step,
             slot: intent.slot.clone(),
+            provider: intent.provider.clone(),
             attempt: intent.attempt,
             kind: intent.command.kind(),
             key: intent.key,
@@ -108,7 +110,8 @@ mod tests {
         let attempt = AttemptId::derive(run, &slot, AttemptOrdinal::new(1));
         let kind = CommandKind::DestroyLease;
         let key = idempotency_key(attempt.uuid, kind, "");
-        Identity { step: StepId::new(step), slot, attempt, kind, key }
+        let provider = "process".parse().unwrap();
+        Identity { step: StepId::new(step), slot, provider, attempt, kind, key }
     }
 
     fn report(step: u64) -> EffectReport {

@@ -1,6 +1,9 @@
 //! One provider as the dispatcher sees it: its bucket, its lanes, and its share of the permits (P4).
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
 use reconciler_core::{
     effect::{CommandKind, Intent},
@@ -22,6 +25,9 @@ pub(super) struct Ground {
     pub(super) bucket: Bucket,
     /// Effects under way here at most, so that one hanging provider leaves permits to the others.
     pub(super) share: Arc<Semaphore>,
+    most: usize,
+    /// Effects that were taken for here and not yet reported.
+    pub(super) in_flight: AtomicUsize,
     pub(super) looks: Arc<Semaphore>,
     /// True while a listing is under way.
     pub(super) listing: AtomicBool,
@@ -80,12 +86,19 @@ impl Ground {
             bucket: Bucket::new(provider.capabilities().rate),
             provider,
             share: Arc::new(Semaphore::new(share)),
+            most: share,
+            in_flight: AtomicUsize::new(0),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),
             listing: AtomicBool::new(false),
             make: Lane::default(),
             tend: Lane::default(),
             look: Lane::default(),
         }
+    }
+
+    /// How many more effects may be taken for here.
+    pub(super) fn room(&self) -> usize {
+        self.most.saturating_sub(self.in_flight.load(Ordering::SeqCst))
     }
 
     /// One lane.

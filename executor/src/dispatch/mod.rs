@@ -8,7 +8,9 @@ mod lane;
 mod observe;
 mod perform;
 mod report;
+mod room;
 mod run;
 
 pub use report::{Report, ReportSink};
+pub use room::Room;
 pub use run::{Dispatcher, FenceReader, Settings};

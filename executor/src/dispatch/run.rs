@@ -27,6 +27,7 @@ use super::{
     observe,
     perform::{ambiguous, definite, perform},
     report::{Report, ReportSink},
+    room::Room,
 };
 use crate::seam::Provider;
 
@@ -57,6 +58,7 @@ pub(super) struct Shared {
     pub(super) report: ReportSink,
     pub(super) grounds: BTreeMap<ProviderName, Arc<Ground>>,
     pub(super) watched: Mutex<BTreeSet<(Uuid, HandleFacts)>>,
+    parallelism: usize,
     permits: Arc<Semaphore>,
     ledger: Mutex<Ledger>,
     in_flight: AtomicUsize,
@@ -86,6 +88,7 @@ impl Dispatcher {
             report,
             grounds,
             watched: Mutex::default(),
+            parallelism,
             permits: Arc::new(Semaphore::new(parallelism)),
             ledger: Mutex::default(),
             in_flight: AtomicUsize::new(0),
@@ -123,13 +126,22 @@ impl Dispatcher {
             }
             Admission::Fresh => return shared.accept(intent),
         };
-        shared.in_flight.fetch_add(1, Ordering::SeqCst);
+        shared.count_in(&identity.provider);
         shared.refuse(identity, refusal);
     }
 
     /// Effects that were dispatched and not yet reported.
     pub fn in_flight(&self) -> usize {
         self.shared.in_flight.load(Ordering::SeqCst)
+    }
+
+    /// How many more effects may go out now.
+    pub fn room(&self) -> Room {
+        let at = |(name, ground): (&ProviderName, &Arc<Ground>)| (name.clone(), ground.room());
+        Room {
+            free: self.shared.parallelism.saturating_sub(self.in_flight()),
+            at: self.shared.grounds.iter().map(at).collect(),
+        }
     }
 
     /// Stops accepting, reports everything that has not begun as not done, and waits up to `bound` for what has.
@@ -172,7 +184,7 @@ impl Shared {
     }
 
     fn accept(self: &Arc<Self>, intent: Intent) {
-        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        self.count_in(&intent.provider);
         let Some(ground) = self.grounds.get(&intent.provider) else {
             let message = format!("there is no provider `{}`", intent.provider);
             let refusal = definite(FailureClass::Invalid, &message);
@@ -241,7 +253,7 @@ impl Shared {
         for job in jobs {
             if let Job::Effect(intent) = job {
                 let refusal =
-                    definite(FailureClass::Unavailable, "the controller is stopping; not begun");
+                    definite(FailureClass::Withdrawn, "the controller is stopping; not begun");
                 self.refuse(Identity::of(&intent), refusal);
             }
         }
@@ -263,9 +275,19 @@ impl Shared {
         });
     }
 
+    fn count_in(&self, provider: &ProviderName) {
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        if let Some(ground) = self.grounds.get(provider) {
+            ground.in_flight.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
     fn answer(&self, identity: &Identity, report: EffectReport) {
         self.ledger().settle(identity, &report);
         (self.report)(Report::Effect(report));
+        if let Some(ground) = self.grounds.get(&identity.provider) {
+            ground.in_flight.fetch_sub(1, Ordering::SeqCst);
+        }
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         self.settled.notify_waiters();
     }

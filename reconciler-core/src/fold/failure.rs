@@ -49,6 +49,7 @@ pub(super) fn charge(f: &mut Folding<'_>, failure: &FailureFacts, was_dormant: b
         | FailureClass::Unavailable
         | FailureClass::TimedOut
         | FailureClass::Crashed
+        | FailureClass::Withdrawn
         | FailureClass::Workload => {
             if failures >= policy.attempts {
                 let text = format!("{failures} failures in a row, the last: {}", failure.message);

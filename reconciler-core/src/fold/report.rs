@@ -44,16 +44,21 @@ fn fold_outcome(f: &mut Folding<'_>, report: EffectReport) -> Verdict {
         return Verdict::Stale;
     }
     let asked = f.record.pending.as_ref().map(|pending| pending.command);
+    let unseen = matches!(report.look, Some(Look::Unknown { .. }));
     match report.result {
         Ok(outcome) if asked == Some(outcome.answers()) => fold_success(f, outcome, report.look),
         Ok(_) => {
             let message = Redacted::new("the provider answered another question");
             fold_ambiguous(f, message, report.look);
         }
-        Err(error) if error.certainty == Certainty::Ambiguous => {
+        // After a crash that nobody could look behind, it may have happened.
+        Err(error)
+            if error.certainty == Certainty::Ambiguous
+                || (unseen && error.class == FailureClass::Crashed) =>
+        {
             fold_ambiguous(f, error.message, report.look);
         }
-        Err(error) => fold_definite(f, report.command, &error),
+        Err(error) => fold_definite(f, report.command, &error, report.look),
     }
     Verdict::Applied
 }
@@ -112,12 +117,17 @@ fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>)
     f.enter(next);
 }
 
-fn fold_definite(f: &mut Folding<'_>, command: CommandKind, error: &EffectFailure) {
+fn fold_definite(
+    f: &mut Folding<'_>,
+    command: CommandKind,
+    error: &EffectFailure,
+    seen: Option<Look>,
+) {
     f.settle(StepEnd::NoEffect, error.message.clone());
     f.record.pending = None;
     let note = NoteKind::Failure { command: Some(command), message: error.message.clone() };
-    if matches!(error.class, FailureClass::RateLimited { .. }) {
-        // The provider's wish, not the node's fault: nothing is charged (C7).
+    if matches!(error.class, FailureClass::RateLimited { .. } | FailureClass::Withdrawn) {
+        // The provider's wish (C7) or the controller's own, not the node's fault: nothing is charged.
         if matches!(f.record.stage, NodeStage::LeaseRequested) {
             f.enter(NodeStage::New);
         }
@@ -133,7 +143,14 @@ fn fold_definite(f: &mut Folding<'_>, command: CommandKind, error: &EffectFailur
     let gone = error.class == FailureClass::NotFound;
     let facts = FailureFacts { at: f.now, class: error.class, message: error.message.clone() };
     match (command, f.record.stage.clone()) {
-        (CommandKind::CreateLease, _) => failure::fail(f, facts, Remains::Nothing),
+        (CommandKind::CreateLease, _) => {
+            // What a provider made before it crashed is cleaned up, never forgotten.
+            let remains = match seen {
+                Some(Look::Present { lease, .. }) => Remains::Lease { lease },
+                Some(Look::Absent | Look::Unknown { .. }) | None => Remains::Nothing,
+            };
+            failure::fail(f, facts, remains);
+        }
         (CommandKind::LookupEndpoint, _) if gone => failure::fail(f, facts, Remains::Nothing),
         (CommandKind::StartBootstrap, stage) => {
             let remains = stage

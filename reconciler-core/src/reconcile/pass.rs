@@ -59,10 +59,16 @@ impl ReconcilePlan {
 
     /// Keeps at most `free` commands, in the order of the slots; the others wait for a place (R98).
     pub fn admit(&mut self, free: usize) {
-        if self.per_node.len() <= free {
-            return;
-        }
-        for (slot, _) in self.per_node.split_off(free) {
+        let mut taken = 0..free;
+        self.admit_where(|_| taken.next().is_some());
+    }
+
+    /// Keeps the commands that `may` go out, asked in the order of the slots; the others wait for a place (R98).
+    pub fn admit_where(&mut self, mut may: impl FnMut(&LogicalNodeId) -> bool) {
+        let all = core::mem::take(&mut self.per_node).into_iter();
+        let (kept, late): (Vec<_>, Vec<_>) = all.partition(|(slot, _)| may(slot));
+        self.per_node = kept;
+        for (slot, _) in late {
             let at = self.reasons.binary_search_by(|(s, _)| s.cmp(&slot));
             if let Some((_, reason)) = at.ok().and_then(|at| self.reasons.get_mut(at)) {
                 reason.rung = Rung::Parallelism;

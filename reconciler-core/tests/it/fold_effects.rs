@@ -9,6 +9,7 @@ use reconciler_core::{
     id::{AttemptOrdinal, StepId},
     observed::{ClusterState, DeleteReason, Endpoint, Handle, NodeStage, Remains, StageName},
     reconcile::{Rung, reconcile},
+    redact::Redacted,
     time::Millis,
 };
 
@@ -190,6 +191,50 @@ fn a_failed_start_keeps_its_lease_for_cleanup() {
     delete(&mut state, 2);
     let plan = reconcile(&state, &shape(&[("web", 1)]), at(2));
     assert_eq!(command(&plan), Some(CommandKind::DestroyLease), "cleanup waits for no backoff");
+}
+
+/// D13: a crash is a definite failure; what a look behind it shows is cleaned up, and where nothing could be seen
+/// the outcome is unknown.
+#[test]
+fn a_lease_that_a_crash_left_is_not_forgotten() {
+    let crashed = |look: Look| {
+        let mut state = creating();
+        let mut report = report(&state, SLOT, 1, Err(definite(FailureClass::Crashed)));
+        report.look = Some(look);
+        assert_eq!(state.fold(Fact::Reported(report), at(1)), Verdict::Applied);
+        state
+    };
+    let left = crashed(present("l-1", WorkloadState::Absent));
+    assert_eq!(stage_of(&left), StageName::Failed);
+    assert_eq!(of(&left, SLOT).stage.lease(), Some(&lease("l-1")));
+    assert_eq!(of(&left, SLOT).backoff.failures, 1);
+    let nothing = crashed(Look::Absent);
+    assert!(matches!(
+        &of(&nothing, SLOT).stage,
+        NodeStage::Failed { remains: Remains::Nothing, .. }
+    ));
+    let unseen = crashed(Look::Unknown { why: Redacted::new("dark") });
+    assert!(of(&unseen, SLOT).ambiguity.is_some());
+}
+
+/// R189: what a controller that stops took back before it began is charged to nobody, and asked for again.
+#[test]
+fn an_effect_that_was_taken_back_charges_nothing() {
+    let withdrawn = || Err(definite(FailureClass::Withdrawn));
+    let mut state = creating();
+    let _applied = reported(&mut state, SLOT, 1, withdrawn(), at(1));
+    assert_eq!(stage_of(&state), StageName::New);
+    let mut going = flying(StageName::EndpointKnown, CommandKind::StartBootstrap);
+    let _applied = reported(&mut going, SLOT, 1, withdrawn(), at(1));
+    assert_eq!(stage_of(&going), StageName::EndpointKnown);
+    for mut state in [state, going] {
+        let record = of(&state, SLOT);
+        assert_eq!((record.backoff.failures, record.backoff.not_before), (0, None));
+        assert!(record.pending.is_none() && record.retry.is_none() && record.hold.is_none());
+        assert_eq!(ends(&mut state), [StepEnd::NoEffect]);
+        let plan = reconcile(&state, &shape(&[("web", 1)]), at(1));
+        assert!(command(&plan).is_some());
+    }
 }
 
 /// D8, C5: a destroy is over only when the absence was seen.
