@@ -113,7 +113,7 @@ impl World {
     }
 
     /// The file that a driver follows.
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.dir.path().join("cluster.toml")
     }
 
