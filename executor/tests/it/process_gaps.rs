@@ -127,6 +127,23 @@ async fn an_unrecorded_workload_is_found_and_adopted() {
     assert!(!is_alive(pid_of(&workload)));
 }
 
+/// What was found in the gap is complete as it is: a session that is closed on it ends well (P2).
+#[tokio::test]
+async fn the_session_of_an_unrecorded_workload_can_be_closed() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let dir = ward.dir(&node);
+    fs::rename(dir.join("process.json"), dir.join("starting")).unwrap();
+    fs::write(dir.join("starting"), "").unwrap();
+    ward.restart();
+    ward.complete(&node, &leased, &workload).await.unwrap();
+    ward.destroy(&node, &leased).await.unwrap();
+    assert!(!is_alive(pid_of(&workload)));
+    let failure = ward.complete(&node, &leased, &workload).await;
+    assert!(failure.is_ok(), "of something absent: {failure:?}");
+}
+
 /// The driver died while it verified: what it ran is cleared away, and the session starts anew.
 #[tokio::test]
 async fn a_start_that_never_came_to_its_workload_is_done_again() {

@@ -181,6 +181,17 @@ impl Ward {
         self.provider.cancel_bootstrap(&ctx, &leased.lease, workload, grace).await
     }
 
+    /// Closes the session of a workload.
+    pub(crate) async fn complete(
+        &self,
+        node: &Node,
+        leased: &Leased,
+        workload: &Handle,
+    ) -> Result<(), EffectFailure> {
+        let ctx = self.context(node, CommandKind::BootstrapConvergenceObserved, "");
+        self.provider.complete_bootstrap(&ctx, &leased.lease, workload).await
+    }
+
     pub(crate) async fn destroy(&self, node: &Node, leased: &Leased) -> Result<(), EffectFailure> {
         let ctx = self.context(node, CommandKind::DestroyLease, "");
         self.provider.destroy_lease(&ctx, &leased.lease).await

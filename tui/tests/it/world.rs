@@ -194,12 +194,6 @@ impl World {
         code(ended(&mut child))
     }
 
-    /// What the last driver wrote for people.
-    pub(crate) fn driver_log(&self) -> String {
-        let name = format!("driver-{}.err", self.drivers.len().saturating_sub(1));
-        fs::read_to_string(self.dir.path().join(name)).unwrap()
-    }
-
     /// How the run stands.
     pub(crate) fn status(&self) -> Value {
         self.json(&["status", "FILE"])

@@ -109,8 +109,14 @@ pub(super) fn complete(ground: &Ground, ctx: &EffectContext) -> Result<(), Effec
     let (dir, owner) = ground.owned(ctx).map_err(definite)?;
     let Some(owner) = owner else { return Ok(()) };
     let gone = || Problem::Workload("the workload ended before its session was closed".to_owned());
-    let started = dir.started().map_err(definite)?.ok_or_else(|| gone().definite())?;
-    match standing(&started.process, owner.attempt).map_err(definite)? {
+    let process = if dir.is_starting().map_err(definite)? {
+        // The driver that started it died before it wrote so down; a look found it, and it was believed.
+        find_unrecorded(owner.attempt).map_err(definite)?
+    } else {
+        dir.started().map_err(definite)?.map(|started| started.process)
+    };
+    let process = process.ok_or_else(|| gone().definite())?;
+    match standing(&process, owner.attempt).map_err(definite)? {
         Standing::Running(_) => Ok(()),
         Standing::Zombie(_) | Standing::Gone => Err(gone().definite()),
     }
