@@ -4,11 +4,15 @@ mod bucket;
 mod deadline;
 mod dedup;
 mod ground;
+mod job;
 mod lane;
+mod look;
 mod observe;
 mod perform;
 mod report;
 mod run;
+mod shared;
 
 pub use report::{Report, ReportSink};
-pub use run::{Dispatcher, FenceReader, Settings};
+pub use run::{Dispatcher, Settings};
+pub use shared::FenceReader;
