@@ -1,6 +1,6 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
-use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,13 @@ use crate::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
         SessionId, StepId, Uuid,
     },
+    lease::{Endpoint, Handle, LeaseFacts},
     limits,
-    observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
     time::Millis,
 };
+
+pub use crate::lease::HandleFacts;
 
 /// The six commands; there is no seventh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -367,6 +369,3 @@ pub enum Listing {
     /// It could not be had; nothing follows from that.
     Unknown(Redacted),
 }
-
-/// Facts that a provider keeps about a thing of its own; opaque to everyone else.
-pub type HandleFacts = BTreeMap<String, String>;

@@ -20,6 +20,7 @@ pub mod effect;
 pub mod fold;
 pub mod hold;
 pub mod id;
+mod lease;
 pub mod limits;
 pub mod observed;
 pub mod plan;

@@ -23,7 +23,9 @@ pub(super) fn parse(text: &str) -> (Spanned<DeTable<'_>>, Vec<Diagnostic>) {
     for error in errors {
         let span = clamp(text, error.span().unwrap_or(text.len()..text.len()));
         if error.message() != "duplicate key" {
-            let message = format!("invalid TOML: {}", error.message());
+            // What the format calls a basic string would read like the start of a credential.
+            let message = error.message().replace("basic string", "string");
+            let message = format!("invalid TOML: {message}");
             diagnostics.push(Diagnostic::new(span, message).hint(advice(error.message())));
             continue;
         }
@@ -54,8 +56,9 @@ fn advice(message: &str) -> &'static str {
         ("cannot extend", "give this table in one place only"),
     ];
     let known = ADVICE.iter().find(|(part, _)| message.contains(part));
-    known
-        .map_or("write one key = value per line, and headers as [group.NAME]", |(_, advice)| advice)
+    known.map_or("write one `NAME = …` per line, and headers as [group.NAME]", |(_, advice)| {
+        advice
+    })
 }
 
 /// Keeps a span inside the text and on character boundaries.

@@ -20,8 +20,8 @@ use reconciler_core::{
 };
 
 use super::{
+    options::BatteryOptions,
     report::{Verdict, failed},
-    run::BatteryOptions,
 };
 use crate::seam::{EffectContext, Leased, Provider, SessionObservation, SessionSink, StartRequest};
 

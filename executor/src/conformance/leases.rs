@@ -8,7 +8,7 @@ use reconciler_core::{
 use super::{
     bench::{Bench, Node, count, must, told},
     report::{Verdict, failed, skipped},
-    run::Seen,
+    seen::Seen,
 };
 use crate::seam::Fencing;
 

@@ -2,9 +2,12 @@
 
 mod bench;
 mod leases;
+mod options;
 mod report;
 mod run;
+mod seen;
 mod workloads;
 
+pub use options::BatteryOptions;
 pub use report::{Check, Outcome, Report};
-pub use run::{BatteryOptions, run};
+pub use run::run;

@@ -1,81 +1,14 @@
 //! Runs every check against a provider, in an order in which each builds on those before it.
 
-use std::{sync::Arc, time::Duration};
-
-use reconciler_core::{
-    desired::DesiredNodeShape,
-    id::{Fence, GroupId, ProviderName, Uuid},
-    observed::{Endpoint, Handle, LeaseFacts},
-};
+use std::sync::Arc;
 
 use super::{
     bench::Bench,
-    report::{Check, Report, Verdict, skipped},
+    options::BatteryOptions,
+    report::{Check, Report, Verdict},
+    seen::Seen,
 };
 use crate::seam::Provider;
-
-/// What the battery may use.
-#[derive(Clone, Debug)]
-pub struct BatteryOptions {
-    /// The name of the provider in specs.
-    pub provider: ProviderName,
-    /// A run of its own: whatever is listed for it counts as the battery's.
-    pub run: Uuid,
-    /// The group of its nodes.
-    pub group: GroupId,
-    /// What its nodes need; an image where the provider wants one.
-    pub shape: DesiredNodeShape,
-    /// A workload that goes on until it is ended.
-    pub stays: Vec<String>,
-    /// A workload that ends by itself with a status other than zero.
-    pub fails: Vec<String>,
-    /// The longest wait for one answer, and for one thing to show.
-    pub bound: Duration,
-    /// Time between the polite and the forced end of a workload.
-    pub grace: Duration,
-    /// The fence of the trial; the provider must not have seen a higher one.
-    pub fence: Fence,
-}
-
-impl BatteryOptions {
-    /// The usual options; `run` must be a fresh UUID, because providers remember keys that derive from it.
-    pub fn new(provider: ProviderName, group: GroupId, run: Uuid) -> Self {
-        let owned = |argv: &[&str]| argv.iter().map(|&text| text.to_owned()).collect();
-        Self {
-            provider,
-            run,
-            group,
-            shape: DesiredNodeShape::default(),
-            stays: owned(&["sleep", "3600"]),
-            fails: owned(&["false"]),
-            bound: Duration::from_mins(1),
-            grace: Duration::from_secs(2),
-            fence: Fence::new(2),
-        }
-    }
-}
-
-/// What the checks so far learned of the node under trial.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) lease: Option<LeaseFacts>,
-    pub(super) endpoint: Option<Endpoint>,
-    pub(super) workload: Option<Handle>,
-}
-
-impl Seen {
-    pub(super) fn lease(&self) -> Verdict<&LeaseFacts> {
-        self.lease.as_ref().map_or_else(|| skipped("no lease was made"), Ok)
-    }
-
-    pub(super) fn endpoint(&self) -> Verdict<&Endpoint> {
-        self.endpoint.as_ref().map_or_else(|| skipped("no endpoint is known"), Ok)
-    }
-
-    pub(super) fn workload(&self) -> Verdict<&Handle> {
-        self.workload.as_ref().map_or_else(|| skipped("no workload was started"), Ok)
-    }
-}
 
 /// Runs the battery. It leaves nothing behind where the provider lets it, whatever failed before.
 pub async fn run(provider: Arc<dyn Provider>, options: BatteryOptions) -> Report {

@@ -8,7 +8,7 @@ use reconciler_core::{
 use super::{
     bench::{Bench, Node, must},
     report::{Verdict, failed},
-    run::Seen,
+    seen::Seen,
 };
 
 impl Bench {

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::ground::Job;
+use super::job::Job;
 
 /// A queue and whether somebody empties it.
 #[derive(Default)]

@@ -4,13 +4,17 @@ mod bucket;
 mod deadline;
 mod dedup;
 mod ground;
+mod job;
 mod lane;
+mod look;
 mod observe;
 mod perform;
 mod report;
 mod room;
 mod run;
+mod shared;
 
 pub use report::{Report, ReportSink};
 pub use room::Room;
-pub use run::{Dispatcher, FenceReader, Settings};
+pub use run::{Dispatcher, Settings};
+pub use shared::FenceReader;

@@ -1,4 +1,6 @@
 //! The observing side: listings, looks by id, and watches on workloads. None of it changes anything.
+//!
+//! What a listing or a look does when its turn has come stands in `look`.
 
 use std::{
     collections::BTreeSet,
@@ -13,17 +15,8 @@ use reconciler_core::{
     redact::Redacted,
 };
 
-use super::{
-    deadline::{Finish, within},
-    ground::{Ground, Job},
-    perform::{LOOK_TIMEOUT, seen},
-    report::Report,
-    run::{Dispatcher, Shared},
-};
+use super::{job::Job, report::Report, run::Dispatcher, shared::Shared};
 use crate::seam::{Exit, Provider};
-
-/// How long one listing may take; a longer one tells of a past that is over.
-const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Dispatcher {
     /// Lists a provider, unless a listing of it is waiting or under way already; answers with `Report::Listed`.
@@ -121,36 +114,4 @@ impl Shared {
     fn watched(&self) -> MutexGuard<'_, BTreeSet<(Uuid, HandleFacts)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Performs a listing whose turn has come.
-pub(super) async fn list(shared: &Shared, ground: &Ground) {
-    let (run, provider) = (shared.run, Arc::clone(&ground.provider));
-    let why = match within(LISTING_TIMEOUT, async move { provider.list_owned(run).await }).await {
-        Finish::Done(listing) => Ok(listing),
-        Finish::Late(work) => {
-            work.abort();
-            Err("the listing took too long".to_owned())
-        }
-        Finish::Crashed(words) => Err(format!("the listing crashed: {words}")),
-        Finish::Stopped => Err("the controller is stopping".to_owned()),
-    };
-    let listing = why.unwrap_or_else(|why| Listing::Unknown(Redacted::new(&why)));
-    let visibility = ground.provider.capabilities().visibility;
-    ground.listing.store(false, Ordering::SeqCst);
-    (shared.report)(Report::Listed { provider: ground.name.clone(), listing, visibility });
-}
-
-/// Performs a look whose turn has come.
-pub(super) async fn look(
-    shared: &Shared,
-    ground: &Ground,
-    slot: LogicalNodeId,
-    attempt: AttemptId,
-    lease: Option<LeaseFacts>,
-) {
-    let (run, provider, of) = (shared.run, Arc::clone(&ground.provider), slot.clone());
-    let work = async move { provider.inspect(run, &of, attempt, lease.as_ref()).await };
-    let look = seen(within(LOOK_TIMEOUT, work).await);
-    (shared.report)(Report::Looked { provider: ground.name.clone(), slot, attempt, look });
 }

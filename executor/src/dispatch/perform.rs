@@ -14,13 +14,11 @@ use reconciler_core::{
 use super::{
     deadline::{Finish, TIMEOUT_MAX, within},
     ground::Ground,
+    look::{LOOK_TIMEOUT, seen},
     report::Report,
-    run::Shared,
+    shared::Shared,
 };
 use crate::seam::{EffectContext, Provider, SessionSink, StartRequest};
-
-/// How long one look may take; what cannot be seen in that time is unknown.
-pub(super) const LOOK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Performs `intent` and says what became of it.
 pub(super) async fn perform(
@@ -64,21 +62,6 @@ async fn look(
     let provider = Arc::clone(&ground.provider);
     let work = async move { provider.inspect(run, &slot, attempt, lease.as_ref()).await };
     seen(within(LOOK_TIMEOUT, work).await)
-}
-
-/// What a look that ended so has shown.
-pub(super) fn seen(finish: Finish<Look>) -> Look {
-    let why = match finish {
-        Finish::Done(look) => return look,
-        Finish::Late(work) => {
-            // A look changes nothing, so nothing is lost with it.
-            work.abort();
-            Redacted::new("the look took too long")
-        }
-        Finish::Crashed(words) => Redacted::new(&format!("the look crashed: {words}")),
-        Finish::Stopped => Redacted::new("the controller is stopping"),
-    };
-    Look::Unknown { why }
 }
 
 /// Why the fence forbids `intent`, read anew right before its effect (D11).

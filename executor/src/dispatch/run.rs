@@ -2,12 +2,12 @@
 //!
 //! It upholds: one effect per step (R66), at most `parallelism` effects at once (R98), exactly one report per
 //! step and never silence (R65), a fence read anew before each effect (D11). What one effect does stands in
-//! `perform`; looks, listings and watches in `observe`. Nothing here decides what should happen.
+//! `perform`, what one look or listing does in `look`; how they and watches are asked for in `observe`. Nothing here decides what should happen.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -15,24 +15,23 @@ use std::{
 
 use reconciler_core::{
     durable::Durable,
-    effect::{EffectFailure, EffectReport, FailureClass, HandleFacts, Intent},
-    id::{Fence, ProviderName, Uuid},
+    effect::{EffectFailure, EffectReport, FailureClass, Intent},
+    id::{ProviderName, Uuid},
     limits,
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{
-    dedup::{Admission, Identity, Ledger},
-    ground::{Ground, Job, LaneKind},
-    observe,
+    dedup::{Admission, Identity},
+    ground::Ground,
+    job::{Job, LaneKind},
+    look,
     perform::{ambiguous, definite, perform},
     report::{Report, ReportSink},
     room::Room,
+    shared::{FenceReader, Shared},
 };
 use crate::seam::Provider;
-
-/// Reads the fence that is in force now.
-pub type FenceReader = Arc<dyn Fn() -> Fence + Send + Sync>;
 
 /// How a dispatcher works.
 #[derive(Clone, Copy, Debug)]
@@ -50,21 +49,6 @@ pub struct Dispatcher {
 
 /// A permit of the provider's own, and for an effect one of all.
 type Permits = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
-
-/// What the dispatcher's tasks have in common.
-pub(super) struct Shared {
-    pub(super) run: Uuid,
-    pub(super) fence: FenceReader,
-    pub(super) report: ReportSink,
-    pub(super) grounds: BTreeMap<ProviderName, Arc<Ground>>,
-    pub(super) watched: Mutex<BTreeSet<(Uuid, HandleFacts)>>,
-    parallelism: usize,
-    permits: Arc<Semaphore>,
-    ledger: Mutex<Ledger>,
-    in_flight: AtomicUsize,
-    settled: Notify,
-    closed: AtomicBool,
-}
 
 impl Dispatcher {
     /// A dispatcher at rest.
@@ -178,11 +162,6 @@ impl Shared {
         }
     }
 
-    /// True if nothing new may begin.
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
-    }
-
     fn accept(self: &Arc<Self>, intent: Intent) {
         self.count_in(&intent.provider);
         let Some(ground) = self.grounds.get(&intent.provider) else {
@@ -239,9 +218,9 @@ impl Shared {
                 let report = perform(self, ground, *intent).await;
                 self.answer(&identity, report);
             }
-            Job::List => observe::list(self, ground).await,
+            Job::List => look::list(self, ground).await,
             Job::Look { slot, attempt, lease } => {
-                observe::look(self, ground, slot, attempt, lease).await;
+                look::look(self, ground, slot, attempt, lease).await;
             }
         }
     }
@@ -290,9 +269,5 @@ impl Shared {
         }
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         self.settled.notify_waiters();
-    }
-
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,10 +11,10 @@ mod failure;
 mod folding;
 mod listing;
 mod look;
-mod note;
 mod report;
 mod stages;
 
 pub(crate) use apply::forbids_everything;
 pub use fact::{Fact, Transition, Verdict};
-pub use note::{Note, NoteKind, Settlement, StepEnd};
+
+pub use crate::observed::{Note, NoteKind, Settlement, StepEnd};

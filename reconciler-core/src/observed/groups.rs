@@ -3,7 +3,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use super::cluster::GroupState;
+use super::group::GroupState;
 use crate::id::GroupId;
 
 /// Groups of a block.

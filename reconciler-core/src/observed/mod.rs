@@ -5,13 +5,20 @@ mod cluster;
 mod due;
 mod facts;
 mod fleet;
+mod group;
 mod groups;
+mod note;
+mod pull;
 mod record;
 mod stage;
 
-pub use cluster::{ClusterState, GroupState, ProviderState};
+pub use cluster::{ClusterState, ProviderState};
 pub use due::next_due;
-pub use facts::{Endpoint, Handle, LeaseFacts, LeaseId, MemberFacts, SessionFacts, SessionStage};
+pub use facts::{MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
+pub use group::GroupState;
+pub use note::{Note, NoteKind, Settlement, StepEnd};
 pub use record::{Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
+
+pub use crate::lease::{Endpoint, Handle, LeaseFacts, LeaseId};

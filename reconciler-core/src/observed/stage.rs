@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{Endpoint, LeaseFacts, MemberFacts, SessionFacts};
-use crate::{effect::FailureClass, redact::Redacted, time::Timestamp};
+use super::facts::{MemberFacts, SessionFacts};
+use crate::{
+    effect::FailureClass,
+    lease::{Endpoint, LeaseFacts},
+    redact::Redacted,
+    time::Timestamp,
+};
 
 /// Where an attempt is in its life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ use super::{
     logging, out, plan_text,
     progress::Progress,
     signals::{Stops, exit_of},
+    style,
 };
 
 /// Least time between two looks at the run while it is followed.
@@ -113,7 +114,7 @@ async fn follow(
                 return Ok(exit_of(reason));
             }
             () = tokio::time::sleep_until(deadline) => {
-                let text = format!("not converged within --timeout {}", out::length(ms(going.timeout)));
+                let text = format!("not converged within --timeout {}", style::length(ms(going.timeout)));
                 return Err(Failure::new(Exit::TimedOut, text).hint(status(context)));
             }
         };

@@ -9,6 +9,7 @@ use super::{
     exit::{Exit, Failure, Outcome},
     out,
     signals::{Stops, exit_of},
+    style,
 };
 
 /// Time between two looks at the journal.
@@ -51,7 +52,7 @@ pub(crate) fn print(context: &Context, event: &EventView) -> Result<(), Failure>
     out::line(format!(
         "{:>6} {} pass {:<5} {:<16} {:<9} {}{times}",
         event.seq,
-        out::time(event.at),
+        style::time(event.at),
         event.pass,
         event.subject,
         event.kind,

@@ -132,7 +132,7 @@ impl From<StartError> for Failure {
         let failure = Self::new(exit, chain(&error));
         match &error {
             StartError::Journal(OpenError::Held { owner, .. }) => {
-                let since = owner.as_ref().map(|o| super::out::time(o.started));
+                let since = owner.as_ref().map(|o| super::style::time(o.started));
                 let since = since.map_or_else(String::new, |at| format!(", driving since {at}"));
                 let message = format!("{}{since}; nothing was changed", failure.message);
                 Self { message, ..failure }.hint("use that driver: `levelhead status` shows it")
@@ -167,7 +167,7 @@ impl From<DriveError> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        let styled = super::out::stderr_is_styled();
+        let styled = super::style::stderr_is_styled();
         let failure = Self::new(Exit::Invalid, "the desired-state file is not valid");
         let details = vec![error.render(styled).trim_end().to_owned()];
         let json = Some(error.to_json());

@@ -5,7 +5,7 @@ use driver::view::NodeView;
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
-    out, status,
+    out, status, style,
 };
 
 /// Explains a slot, or every slot of a group.
@@ -33,14 +33,14 @@ pub(crate) async fn run(context: &Context, subject: &str) -> Outcome {
 fn lines(node: &NodeView) -> Vec<String> {
     let mut lines = vec![
         format!("{}: {}", node.slot, node.reason),
-        format!("  stage     {} since {}", node.stage.as_str(), out::time(node.since)),
+        format!("  stage     {} since {}", node.stage.as_str(), style::time(node.since)),
         format!("  attempt   {}", node.attempt),
         format!("  ready     {}", if node.ready { "yes" } else { "no" }),
     ];
     let facts = [
         ("deleting", node.deleting.then(|| "yes".to_owned())),
         ("pending", node.pending.map(|command| command.as_str().to_owned())),
-        ("due", node.due.map(out::time)),
+        ("due", node.due.map(style::time)),
         ("hold", node.hold.map(|code| code.as_str().to_owned())),
         ("failures", (node.failures > 0).then(|| node.failures.to_string())),
         ("error", node.last_error.clone()),

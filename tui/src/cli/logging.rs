@@ -56,7 +56,7 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
     let to_files = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
     let to_stderr = stderr.map(|format| match format {
         LogFormat::Text => {
-            let styled = super::out::stderr_is_styled();
+            let styled = super::style::stderr_is_styled();
             tracing_subscriber::fmt::layer().with_ansi(styled).with_writer(std::io::stderr).boxed()
         }
         LogFormat::Json => {

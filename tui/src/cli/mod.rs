@@ -29,6 +29,7 @@ mod release;
 mod scale;
 mod signals;
 mod status;
+mod style;
 mod up;
 mod validate;
 mod watch;

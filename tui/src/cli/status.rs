@@ -10,7 +10,7 @@ use driver::{
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
-    out,
+    out, style,
 };
 
 /// Shows the run; with `problems`, only what is not as it should be.
@@ -57,7 +57,7 @@ fn differs(context: &Context, view: &RunView) -> Vec<(reconciler_core::id::Group
 fn show(context: &Context, view: &RunView, problems: bool) {
     let driver = view.driver.as_ref().map_or_else(
         || "nobody drives it; this is what the journal says".to_owned(),
-        |driver| format!("driver pid {} since {}", driver.pid, out::time(driver.since)),
+        |driver| format!("driver pid {} since {}", driver.pid, style::time(driver.since)),
     );
     out::line(format!(
         "{}  generation {}  pass {}  {driver}",
@@ -96,7 +96,7 @@ fn show(context: &Context, view: &RunView, problems: bool) {
 }
 
 fn node_line(view: &RunView, node: &NodeView) -> String {
-    let wait = node.due.map(|at| format!(" ({} left)", out::length(at.since(view.at).get())));
+    let wait = node.due.map(|at| format!(" ({} left)", style::length(at.since(view.at).get())));
     let mark = if node.deleting { "deleting, " } else { "" };
     format!(
         "{:<20} {:<18} {:>4} {:<24} {mark}{}{}",

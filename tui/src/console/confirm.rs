@@ -8,7 +8,7 @@ use reconciler_core::{
 
 use super::{
     link::{Ask, Request},
-    message::Moment,
+    moment::Moment,
 };
 
 /// A key that was typed before the plan could be read must not confirm it.

@@ -3,25 +3,10 @@
 use std::sync::Arc;
 
 use driver::view::{Edit, RunView};
-use reconciler_core::time::{Millis, Timestamp};
+use reconciler_core::time::Timestamp;
 
+pub use super::moment::Moment;
 use super::{confirm::Confirmed, link::Reply};
-
-/// A point in time, told by two clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
-    /// The wall clock, against which ages are counted.
-    pub wall: Timestamp,
-    /// A clock that never goes back, against which delays are counted.
-    pub mono: Millis,
-}
-
-impl Moment {
-    /// How long `earlier` (of the steady clock) lies back.
-    pub const fn since(self, earlier: Millis) -> Millis {
-        Millis::new(self.mono.get().saturating_sub(earlier.get()))
-    }
-}
 
 /// A key as the console knows it; what is not listed is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ mod layout;
 pub mod link;
 pub mod message;
 pub mod model;
+mod moment;
 pub mod options;
 mod palette;
 mod popup;

@@ -3,7 +3,7 @@
 use driver::view::{Edit, Refusal};
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
-use super::{confirm::Prompt, message::Moment};
+use super::{confirm::Prompt, moment::Moment};
 
 /// A view over the panes.
 #[derive(Clone, Debug)]

@@ -77,7 +77,7 @@ fn problems_of_syntax_show_both_places_of_a_duplicate() {
   |
   = help: keep one of them; a table may be opened only once
 
-error: invalid TOML: invalid basic string, expected `"`
+error: invalid TOML: invalid string, expected `"`
   --> cluster.toml:11:10
    |
 11 | role = "a
@@ -91,7 +91,7 @@ error: invalid TOML: extra `=`, expected nothing
 12 | x = = 3
    |     ^
    |
-   = help: write one key = value per line, and headers as [group.NAME]
+   = help: write one `NAME = …` per line, and headers as [group.NAME]
 
 error: invalid TOML: unexpected key or value, expected newline, `#`
   --> cluster.toml:12:7
@@ -99,7 +99,7 @@ error: invalid TOML: unexpected key or value, expected newline, `#`
 12 | x = = 3
    |       ^
    |
-   = help: write one key = value per line, and headers as [group.NAME]"#;
+   = help: write one `NAME = …` per line, and headers as [group.NAME]"#;
     assert_eq!(rendered(&text), expected);
 }
 

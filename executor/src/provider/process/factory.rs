@@ -4,40 +4,26 @@
 //! |---|---|---|
 //! | `log_max_bytes` | size of one output file before it is rotated | 10 MiB |
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use reconciler_core::id::LogicalNodeId;
 use serde_json::Value;
 
-use super::{logs::LOG_BYTES_DEFAULT, provider::ProcessProvider};
+use super::{
+    logs::LOG_BYTES_DEFAULT,
+    provider::{ProcessProvider, capabilities},
+};
 use crate::seam::{
-    BuildError, Capabilities, Fencing, OptionProblem, Provider, ProviderFactory, ProviderOptions,
+    BuildError, Capabilities, OptionProblem, Provider, ProviderFactory, ProviderOptions,
     ProviderPlace,
 };
 
 const LOG_MAX_BYTES: &str = "log_max_bytes";
 /// A smaller file would not hold the last lines that are shown.
 const LOG_BYTES_MIN: u64 = 4 * 1024;
-/// Exits come by themselves; a listing only finds what nobody told.
-const LISTING_PERIOD: Duration = Duration::from_mins(1);
-
 /// Makes providers of kind `process`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessFactory;
-
-/// What every process provider can do.
-pub(super) const fn capabilities() -> Capabilities {
-    Capabilities {
-        kind: "process",
-        version: 1,
-        fencing: Fencing::Enforced,
-        visibility: Duration::ZERO,
-        listing_period: LISTING_PERIOD,
-        rate: None,
-        images: false,
-        resources: false,
-    }
-}
 
 impl ProviderFactory for ProcessFactory {
     fn kind(&self) -> &'static str {

@@ -5,7 +5,7 @@ use std::{
     os::fd::OwnedFd,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -21,6 +21,7 @@ use super::{
     ending::wait,
     fence::FenceFile,
     files::{LeaseDir, Owner, Process, lease_name},
+    lock::locked,
     logs::Rotation,
     ports::Ports,
     prepare::Inherited,
@@ -199,11 +200,6 @@ pub(super) fn kill_group(pid: Pid) {
             tracing::warn!(pid = pid.as_raw_nonzero().get(), %error, "cannot kill a process group");
         }
     }
-}
-
-/// A panic while a lock is held is reported as that effect's failure; the data is still whole.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Watching a node takes a descriptor, and the usual soft limit is 1 024. Gives the limit before the change.

@@ -4,10 +4,7 @@
 //! that was made and has no directory any more counts as absent only after no process carries its UUID, unless
 //! this process saw both go.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use reconciler_core::{
     effect::{ExitStatus, Listing, Look, OwnedLease, WorkloadState},
@@ -17,10 +14,11 @@ use reconciler_core::{
 
 use super::{
     ending::conclude,
-    files::{LeaseDir, Owner, parse_lease_name},
+    files::{LeaseDir, Owner},
     ground::{Ground, owned_by},
     identity::{Standing, scan, standing},
     logs::tail,
+    owners::owners,
     problem::Problem,
     session::{find_unrecorded, was_spawned},
 };
@@ -95,46 +93,6 @@ fn unrecorded(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Workload
         }
         None => WorkloadState::Absent,
     })
-}
-
-/// The owner files of a place.
-#[derive(Debug, Default)]
-pub(super) struct Owners {
-    /// Those that could be read.
-    pub(super) readable: Vec<Owner>,
-    /// What could not be read, and why.
-    bad: Vec<String>,
-    /// What an interrupted create or destroy left.
-    rests: Vec<PathBuf>,
-}
-
-/// Reads every owner file of a place; a place that is missing holds none.
-pub(super) fn owners(state_dir: &Path) -> Result<Owners, Problem> {
-    let mut found = Owners::default();
-    let entries = match fs::read_dir(state_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return Err(Problem::io("list", state_dir)(error)),
-    };
-    for entry in entries {
-        let entry = entry.map_err(Problem::io("list", state_dir))?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        if name.starts_with(".gone.") || name.starts_with(".new.") {
-            found.rests.push(entry.path());
-        }
-        let Some((slot, ordinal)) = parse_lease_name(name) else { continue };
-        match LeaseDir::new(entry.path()).owner() {
-            Ok(Some(owner)) if owner.slot == slot && owner.ordinal == ordinal => {
-                found.readable.push(owner);
-            }
-            Ok(Some(_)) => found.bad.push(format!("{name} says that it is another lease")),
-            // It went between the listing and the look.
-            Ok(None) => {}
-            Err(problem) => found.bad.push(problem.told().as_str().to_owned()),
-        }
-    }
-    Ok(found)
 }
 
 /// Lists what stands here for `run`.

@@ -1,9 +1,10 @@
 //! Nodes as processes of this machine.
 //!
-//! A lease is a directory with an owner file (`lease`, `files`) and ports (`ports`). A workload is a process in a
-//! session of its own (`spawn`, `prepare`, `session`), which survives the driver, is recognised by
-//! more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`, `ending`). Its
-//! output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale controller.
+//! A lease is a directory with an owner file (`lease`, `files`; all of them: `owners`) and ports (`ports`). A
+//! workload is a process in a session of its own (`spawn`, `prepare`, `session`), which survives the driver, is
+//! recognised by more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`,
+//! `ending`). Its output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale
+//! controller.
 
 mod ending;
 mod factory;
@@ -12,8 +13,10 @@ mod files;
 mod ground;
 mod identity;
 mod lease;
+mod lock;
 mod logs;
 mod look;
+mod owners;
 mod ports;
 mod prepare;
 mod problem;

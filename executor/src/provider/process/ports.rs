@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{look::owners, problem::Problem};
+use super::{owners::owners, problem::Problem};
 
 /// Picks that may hit a reserved port before the machine counts as full.
 const TRIES_MAX: usize = 256;

@@ -18,19 +18,36 @@ use reconciler_core::{
 };
 
 use super::{
-    factory::capabilities, files::Process, ground::Ground, lease, logs, look, problem::Problem,
-    session, stop, watch::watch,
+    files::Process, ground::Ground, lease, logs, look, problem::Problem, session, stop,
+    watch::watch,
 };
 use crate::seam::{
-    Capabilities, EffectContext, Exit, Leased, Provider, ProviderPlace, SessionSink, StartRequest,
-    Work,
+    Capabilities, EffectContext, Exit, Fencing, Leased, Provider, ProviderPlace, SessionSink,
+    StartRequest, Work,
 };
+
+/// Exits come by themselves; a listing only finds what nobody told.
+const LISTING_PERIOD: Duration = Duration::from_mins(1);
 
 /// Nodes as processes of this machine, each in a session of its own that survives the driver.
 #[derive(Debug)]
 pub struct ProcessProvider {
     capabilities: Capabilities,
     ground: Arc<Ground>,
+}
+
+/// What every process provider can do.
+pub(super) const fn capabilities() -> Capabilities {
+    Capabilities {
+        kind: "process",
+        version: 1,
+        fencing: Fencing::Enforced,
+        visibility: Duration::ZERO,
+        listing_period: LISTING_PERIOD,
+        rate: None,
+        images: false,
+        resources: false,
+    }
 }
 
 impl ProcessProvider {

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::{ground::locked, problem::Problem};
+use super::{lock::locked, problem::Problem};
 
 /// Directories that wait to be removed.
 #[derive(Debug, Default)]

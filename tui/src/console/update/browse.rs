@@ -2,13 +2,13 @@
 
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
-use super::{plan, popup};
+use super::{gate::may_edit, plan, popup, scroll::moved};
 use crate::console::{
     filter::Filter,
-    keymap::{Intent, Look, Move, Say, Verb},
+    keymap::{Intent, Look, Say, Verb},
     layout::Pane,
     message::Cmd,
-    model::{Link, Model, RowId},
+    model::{Model, RowId},
     popup::{Entry, Popup},
 };
 
@@ -47,22 +47,6 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
         Look::Quit => return popup::quit(model),
     }
     Vec::new()
-}
-
-/// Where a movement leads from place `at` of `len`.
-pub(super) fn moved(by: Move, at: usize, page: usize, len: usize) -> usize {
-    let half = (page / 2).max(1);
-    let to = match by {
-        Move::Up => at.saturating_sub(1),
-        Move::Down => at.saturating_add(1),
-        Move::PageUp => at.saturating_sub(page),
-        Move::PageDown => at.saturating_add(page),
-        Move::HalfUp => at.saturating_sub(half),
-        Move::HalfDown => at.saturating_add(half),
-        Move::First => 0,
-        Move::Last => len,
-    };
-    to.min(len.saturating_sub(1))
 }
 
 fn focus(model: &mut Model, pane: Pane) {
@@ -136,18 +120,6 @@ fn pause(model: &mut Model) {
         model.shown.clone_from(&model.live);
         model.relist();
     }
-}
-
-/// False, and says why, if nothing may be edited.
-pub(super) fn may_edit(model: &mut Model) -> bool {
-    if model.options.read_only {
-        model.flash("read-only: this console was started so");
-    } else if model.link != Link::Live {
-        model.flash("no link to the driver: edits wait, the draft is kept");
-    } else {
-        return true;
-    }
-    false
 }
 
 fn edit(model: &mut Model, verb: Verb) {

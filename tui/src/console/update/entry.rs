@@ -1,6 +1,6 @@
 //! Keys while a text is typed in the footer.
 
-use super::browse::may_edit;
+use super::gate::may_edit;
 use crate::console::{
     filter::Filter,
     keymap::{Intent, Say, Typing},

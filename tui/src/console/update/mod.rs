@@ -3,9 +3,11 @@
 mod browse;
 mod entry;
 mod fold;
+mod gate;
 mod key;
 mod link;
 mod plan;
 mod popup;
+mod scroll;
 
 pub use fold::update;

@@ -3,7 +3,7 @@
 use driver::view::{PlanView, Refusal, RefusalKind};
 use reconciler_core::id::Generation;
 
-use super::{browse::may_edit, popup};
+use super::{gate::may_edit, scroll::scroll};
 use crate::console::{
     confirm::{Barrier, Button, Confirmed, Ladder, Press, Prompt},
     keymap::{Intent, Say, Typing},
@@ -104,7 +104,7 @@ pub(super) fn prompted(model: &mut Model, intent: Intent, at: Moment) -> Vec<Cmd
         Intent::Text(Typing::Char(c)) if prompt.typed.len() < NAME_LEN_MAX => prompt.typed.push(c),
         Intent::Text(Typing::Erase) => drop(prompt.typed.pop()),
         Intent::Text(_) | Intent::Look(_) | Intent::Edit(_) | Intent::App(_) => {}
-        Intent::Move(_) => popup::scroll(model, intent),
+        Intent::Move(_) => scroll(model, intent),
     }
     Vec::new()
 }
@@ -175,7 +175,7 @@ pub(super) fn answered(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         // Typed ahead, Enter was meant for what comes, not for the wait.
         Intent::Say(Say::Accept) if over => close(model),
         Intent::Say(Say::Replan) if again => return replan(model),
-        Intent::Move(_) => popup::scroll(model, intent),
+        Intent::Move(_) => scroll(model, intent),
         Intent::Say(_) | Intent::Text(_) | Intent::Look(_) | Intent::Edit(_) | Intent::App(_) => {}
     }
     Vec::new()

@@ -4,8 +4,8 @@ use driver::view::NodeView;
 use reconciler_core::{id::LogicalNodeId, time::Timestamp};
 
 use super::{
+    content::{Content, keys},
     paint::{Ink, Line},
-    popup::{Content, keys},
 };
 use crate::console::{clock, model::Model, palette::Role, stage, text};
 

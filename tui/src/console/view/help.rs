@@ -1,8 +1,8 @@
 //! The help, written by the table of keys itself, the focused pane first.
 
 use super::{
+    content::{Content, keys},
     paint::Line,
-    popup::{Content, keys},
 };
 use crate::console::{
     keymap::{self, Context, Scope},

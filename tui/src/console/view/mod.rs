@@ -1,5 +1,6 @@
 //! The picture of a model. Pure: it reads the model and paints a frame of any size.
 
+mod content;
 mod detail;
 mod events;
 mod fleet;

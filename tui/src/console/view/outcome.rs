@@ -3,10 +3,10 @@
 use driver::view::Refusal;
 
 use super::{
+    content::{Content, keys},
     paint::{Ink, Line},
-    popup::{Content, keys},
 };
-use crate::console::{clock, message::Moment, model::Model, palette::Role, text};
+use crate::console::{clock, model::Model, moment::Moment, palette::Role, text};
 
 /// The plan is asked for.
 pub(super) fn asking(model: &Model, since: Moment) -> Content {

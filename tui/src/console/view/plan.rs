@@ -3,8 +3,8 @@
 use driver::view::{ChangeKind, ChangeView, PlanGroupView, PlanView};
 
 use super::{
+    content::Content,
     paint::{Ink, Line},
-    popup::Content,
 };
 use crate::console::{
     confirm::{Button, Ladder, Prompt},

@@ -3,6 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
+    content::{Content, keys},
     detail, help, outcome,
     paint::{Ink, Line, Pen, blank, frame, lines},
     plan,
@@ -14,16 +15,6 @@ use crate::console::{
     popup::{PlanStage, Popup},
     text,
 };
-
-/// What a box shows.
-pub(super) struct Content {
-    /// Its title.
-    pub(super) title: String,
-    /// What scrolls.
-    pub(super) body: Vec<Line>,
-    /// What stays.
-    pub(super) foot: Vec<Line>,
-}
 
 const WIDTH_MAX: u16 = 98;
 
@@ -119,13 +110,4 @@ fn quit(model: &Model, width: usize) -> Content {
         body: body.collect(),
         foot: keys(&[("y", "quit"), ("Esc", "stay")]),
     }
-}
-
-/// A blank line and one that names keys.
-pub(super) fn keys(keys: &[(&str, &str)]) -> Vec<Line> {
-    let mut line = Line::default();
-    for (key, what) in keys {
-        line = line.and(Role::Strong, *key).and(Role::Plain, format!(" {what}   "));
-    }
-    vec![Line::default(), line]
 }

@@ -3,11 +3,11 @@
 use alloc::{format, string::String};
 use core::fmt;
 
+use super::stage::StageName;
 use crate::{
     effect::CommandKind,
     hold::HoldCode,
     id::{LogicalNodeId, OperationId, ProviderName, StepId},
-    observed::StageName,
     redact::Redacted,
 };
 

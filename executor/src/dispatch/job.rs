@@ -1,0 +1,49 @@
+//! What waits for its turn at a provider, and the lane that it waits in.
+
+use reconciler_core::{
+    effect::{CommandKind, Intent},
+    id::{AttemptId, LogicalNodeId},
+    observed::LeaseFacts,
+};
+
+/// Something that waits for its turn at a provider.
+pub(super) enum Job {
+    /// An effect that was admitted.
+    Effect(Box<Intent>),
+    /// A listing.
+    List,
+    /// A look by id.
+    Look { slot: LogicalNodeId, attempt: AttemptId, lease: Option<LeaseFacts> },
+}
+
+/// The lanes of a provider; none waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaneKind {
+    /// What makes or starts something.
+    Make,
+    /// Every other effect.
+    Tend,
+    /// Looks and listings.
+    Look,
+}
+
+impl LaneKind {
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Make, Self::Tend, Self::Look];
+}
+
+impl Job {
+    /// The lane that it belongs in.
+    pub(super) fn lane(&self) -> LaneKind {
+        match self {
+            Self::Effect(intent) => match intent.command.kind() {
+                CommandKind::CreateLease | CommandKind::StartBootstrap => LaneKind::Make,
+                CommandKind::LookupEndpoint
+                | CommandKind::BootstrapConvergenceObserved
+                | CommandKind::CancelBootstrap
+                | CommandKind::DestroyLease => LaneKind::Tend,
+            },
+            Self::List | Self::Look { .. } => LaneKind::Look,
+        }
+    }
+}

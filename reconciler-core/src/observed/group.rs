@@ -1,0 +1,135 @@
+//! One group as observed: its records, its hold, what nobody accounts for, and the counts over its records.
+//!
+//! The counts are kept by [`ClusterState`](super::ClusterState), through which every change goes.
+
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+
+use super::{fleet::Fleet, record::NodeRecord, stage::StageName};
+use crate::{
+    effect::OwnedLease,
+    hold::Hold,
+    id::{ProviderName, RevisionDigest},
+    time::Timestamp,
+};
+
+/// One group as observed.
+#[derive(Clone, Debug, Default)]
+pub struct GroupState {
+    pub(crate) fleet: Fleet,
+    pub(crate) hold: Option<Hold>,
+    pub(crate) orphans: BTreeMap<ProviderName, Vec<OwnedLease>>,
+    /// When a record of this group was last reaped; a listing begun before that says nothing of its slots.
+    pub(crate) reaped_at: Timestamp,
+    pub(super) tally: Tally,
+}
+
+/// Counts over a group's records, kept up to date by each change.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    stages: [u32; StageName::ALL.len()],
+    ready: u32,
+    held: u32,
+    deleting: u32,
+    busy: u32,
+    failing: u32,
+    owning: u32,
+    /// Few: the wanted revision, and those that give way to it.
+    revisions: Vec<(RevisionDigest, u32)>,
+}
+
+impl GroupState {
+    /// The record of one index.
+    pub fn record(&self, index: u32) -> Option<&Arc<NodeRecord>> {
+        self.fleet.get(index)
+    }
+
+    /// Every record in order.
+    pub fn records(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        self.fleet.iter()
+    }
+
+    /// How many records there are.
+    pub const fn len(&self) -> usize {
+        self.fleet.len()
+    }
+
+    /// True without records.
+    pub const fn is_empty(&self) -> bool {
+        self.fleet.is_empty()
+    }
+
+    /// The hold on the whole group, if any.
+    pub const fn hold(&self) -> Option<&Hold> {
+        self.hold.as_ref()
+    }
+
+    /// Owned resources of this group that no record accounts for (C4).
+    pub fn orphans(&self) -> impl Iterator<Item = (&ProviderName, &OwnedLease)> {
+        self.orphans.iter().flat_map(|(provider, owned)| owned.iter().map(move |o| (provider, o)))
+    }
+
+    /// How many records are in `stage`.
+    pub fn in_stage(&self, stage: StageName) -> u32 {
+        self.tally.stages.get(stage as usize).copied().unwrap_or(0)
+    }
+
+    /// How many nodes are ready.
+    pub const fn ready(&self) -> u32 {
+        self.tally.ready
+    }
+
+    /// How many slots are held.
+    pub const fn held(&self) -> u32 {
+        self.tally.held
+    }
+
+    /// How many attempts are being deleted.
+    pub const fn deleting(&self) -> u32 {
+        self.tally.deleting
+    }
+
+    /// How many slots have an effect on its way or an unknown outcome.
+    pub const fn busy(&self) -> u32 {
+        self.tally.busy
+    }
+
+    /// How many slots have failed since they were last dormant.
+    pub const fn failing(&self) -> u32 {
+        self.tally.failing
+    }
+
+    /// For how many slots a provider may hold something: live, deleting and unresolved ones.
+    pub fn owning(&self) -> u32 {
+        self.tally.owning
+    }
+
+    /// How many records implement `revision`.
+    pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
+        let found = self.tally.revisions.iter().find(|(known, _)| *known == revision);
+        found.map_or(0, |(_, n)| *n)
+    }
+}
+
+impl Tally {
+    pub(super) fn count(&mut self, record: &NodeRecord, step: fn(u32, u32) -> u32) {
+        let bump = |n: &mut u32, if_so: bool| *n = step(*n, u32::from(if_so));
+        if let Some(stage) = self.stages.get_mut(record.stage.name() as usize) {
+            bump(stage, true);
+        }
+        bump(&mut self.ready, record.is_ready());
+        bump(&mut self.held, record.hold.is_some());
+        bump(&mut self.deleting, record.deletion.is_some());
+        bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
+        bump(&mut self.failing, record.backoff.failures > 0);
+        bump(&mut self.owning, record.may_own());
+    }
+
+    pub(super) fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {
+        if let Some((_, n)) = self.revisions.iter_mut().find(|(known, _)| *known == revision) {
+            *n = step(*n, 1);
+        } else {
+            self.revisions.push((revision, step(0, 1)));
+        }
+        self.revisions.retain(|(_, n)| *n > 0);
+    }
+}

@@ -1,0 +1,15 @@
+//! Whether edits may be made now.
+
+use crate::console::model::{Link, Model};
+
+/// False, and says why, if nothing may be edited.
+pub(super) fn may_edit(model: &mut Model) -> bool {
+    if model.options.read_only {
+        model.flash("read-only: this console was started so");
+    } else if model.link != Link::Live {
+        model.flash("no link to the driver: edits wait, the draft is kept");
+    } else {
+        return true;
+    }
+    false
+}
