@@ -59,7 +59,7 @@ impl Cloud {
     fn instances(&self) -> BTreeSet<String> {
         let entries = fs::read_dir(self.dir.join("instances")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| !name.ends_with(".new")).collect()
+        names.filter(|name| !name.contains('.')).collect()
     }
 
     /// Puts an instance into the cloud that no record accounts for.
