@@ -232,7 +232,7 @@ async fn a_closed_dispatcher_answers() {
     assert_eq!(rig.dispatcher.shutdown(Duration::from_secs(1)).await, 0);
     rig.dispatcher.dispatch(durable(1, &slot(0), create(&slot(0))));
     let report = rig.effect().await;
-    assert_eq!(failure(&report), (Certainty::Definite, FailureClass::Unavailable));
+    assert_eq!(failure(&report), (Certainty::Definite, FailureClass::Withdrawn));
     assert_eq!(fake.count(), 0);
 }
 
@@ -248,7 +248,7 @@ async fn shutdown_finishes_what_runs_and_refuses_what_waits() {
     }
     assert_eq!(rig.dispatcher.shutdown(Duration::from_secs(5)).await, 0);
     let waiting = rig.effect().await;
-    assert_eq!(failure(&waiting), (Certainty::Definite, FailureClass::Unavailable));
+    assert_eq!(failure(&waiting), (Certainty::Definite, FailureClass::Withdrawn));
     assert!(rig.effect().await.result.is_ok());
     assert_eq!(fake.count(), 1);
 }
