@@ -69,7 +69,8 @@ impl Rig {
              [group.n]\ncount = {count}\n\
              [group.n.boot]\ncommand = [{:?}]\nenv = {{ STAMPS = {:?} }}\n{settle}\n\
              [group.n.policy]\nstable = \"1s\"\n",
-            stub.program, stamps.0
+            stub.program.display().to_string(),
+            stamps.0.display().to_string()
         );
         fs::write(dir.join("cluster.toml"), text)?;
         let program = PathBuf::from(env!("CARGO_BIN_EXE_levelhead"));
