@@ -12,7 +12,7 @@ use checkpoint::{
 use executor::seam::Provider;
 use reconciler_core::{
     fold::Fact,
-    id::{ProviderName, RunName, Uuid},
+    id::{PlanHash, ProviderName, RunName, Uuid},
     limits,
     observed::NodeRecord,
     time::Timestamp,
@@ -65,6 +65,18 @@ impl Offline {
     /// Fails if the lock cannot be asked.
     pub fn is_driven(paths: &StatePaths) -> Result<bool, OfflineError> {
         Ok(reader::is_locked(paths.dir())?)
+    }
+
+    /// True if a plan with this hash was confirmed before.
+    ///
+    /// # Errors
+    /// Fails if a journal is there and cannot be read.
+    pub fn was_used(paths: &StatePaths, hash: PlanHash) -> Result<bool, OfflineError> {
+        match Reader::open(paths.dir()) {
+            Ok(reader) => Ok(reader.is_used(&hash)?),
+            Err(OpenError::Missing { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// True if nothing was ever journaled.

@@ -79,7 +79,10 @@ impl Loop {
         }
         let ended = self.run().await;
         beside.shutdown().await;
-        if let Err(error) = std::fs::remove_file(&path) {
+        // A driver whose run was taken leaves the socket to its successor.
+        if ended.is_ok()
+            && let Err(error) = std::fs::remove_file(&path)
+        {
             tracing::debug!(%error, "the control socket was not there to be removed");
         }
         ended

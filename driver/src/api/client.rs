@@ -1,6 +1,6 @@
 //! Calls a driver over its socket.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use axum::body::Body;
 use http_body_util::BodyExt as _;
@@ -8,6 +8,7 @@ use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use reconciler_core::id::{Generation, PassNumber, PlanHash};
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::{net::UnixStream, time::Instant};
 
 use super::{
     socket,
@@ -17,6 +18,18 @@ use crate::{
     source::Source,
     view::{Edit, PlanView, Refusal, ReleaseView, RunView},
 };
+
+/// How long a driver may take to answer; more than a snapshot call waits for news.
+const ANSWER_BOUND: Duration = Duration::from_secs(30);
+/// How long a driver may take from its lock to its socket.
+const CONNECT_BOUND: Duration = Duration::from_secs(3);
+/// Time between two tries to connect.
+const CONNECT_PERIOD: Duration = Duration::from_millis(50);
+
+/// True for what a socket says that is about to be opened.
+fn is_starting(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
 
 /// Why a call brought no answer.
 #[derive(Debug, thiserror::Error)]
@@ -117,9 +130,39 @@ impl Client {
         path: &str,
         body: Body,
     ) -> Result<T, CallError> {
-        let stream = socket::connect(&self.socket).await;
-        let stream =
-            stream.map_err(|source| CallError::Socket { path: self.socket.clone(), source })?;
+        match tokio::time::timeout(ANSWER_BOUND, self.exchange(method, path, body)).await {
+            Ok(answer) => answer,
+            Err(_late) => {
+                let text = "the driver is there and does not answer";
+                let source = io::Error::new(io::ErrorKind::TimedOut, text);
+                Err(CallError::Socket { path: self.socket.clone(), source })
+            }
+        }
+    }
+
+    /// Connects; a driver that is only starting gets a moment to open its socket.
+    async fn connect(&self) -> Result<UnixStream, CallError> {
+        let patience = Instant::now() + CONNECT_BOUND;
+        loop {
+            match socket::connect(&self.socket).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) if is_starting(&error) && Instant::now() < patience => {
+                    tokio::time::sleep(CONNECT_PERIOD).await;
+                }
+                Err(source) => {
+                    return Err(CallError::Socket { path: self.socket.clone(), source });
+                }
+            }
+        }
+    }
+
+    async fn exchange<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Body,
+    ) -> Result<T, CallError> {
+        let stream = self.connect().await?;
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(CallError::Broken)?;
         let request = Request::builder()

@@ -17,7 +17,7 @@ use super::{
     attach::Session,
     context::{Context, who},
     exit::{Exit, Failure, Outcome},
-    logging, out, plan_text,
+    logging, out, plan, plan_text,
     progress::Progress,
     signals::{Stops, exit_of},
     style,
@@ -26,13 +26,42 @@ use super::{
 /// Least time between two looks at the run while it is followed.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
+/// Times that a change which needs no asking is planned anew because the run moved meanwhile.
+const REPLANS: usize = 5;
+
 /// Plans `edit`, has it confirmed by the person, and carries it out.
+///
+/// The plan is made before the run is taken: a change that is not confirmed leaves no trace, and the hash that was
+/// shown stays good.
 pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outcome {
-    let _guard = logging::start(&context.paths, None)?;
-    let mut session = Session::open(context, Begin::Waiting, going.pace)?;
-    let mut stops = Stops::listen()?;
-    let outcome = planned(context, &mut session, edit, going, &mut stops).await;
-    finish(session, outcome).await
+    let mut tries = 0;
+    loop {
+        let plan = plan::dry_run(context, &edit).await?;
+        for line in plan_text::lines(&plan) {
+            out::note(line);
+        }
+        if !going.yes && !plan.empty && !ask(&plan).await? {
+            return Err(unconfirmed(context, &edit, &plan));
+        }
+        tries += 1;
+        match confirmed(context, edit.clone(), plan.hash, going).await {
+            Err(failure) if failure.exit == Exit::Stale && going.yes && tries < REPLANS => {
+                out::note("the run moved meanwhile; planning anew");
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn unconfirmed(context: &Context, edit: &Edit, plan: &PlanView) -> Failure {
+    let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
+    let (file, hash) = (context.file_word(), plan.hash);
+    match edit {
+        Edit::File { .. } => {
+            failure.hint(context.command(&format!("apply {file} --confirm {hash}")))
+        }
+        Edit::Counts { .. } | Edit::Down | Edit::None => failure.hint("add --yes to do it"),
+    }
 }
 
 /// Carries out `edit` under a plan that was shown before.
@@ -42,32 +71,15 @@ pub(crate) async fn confirmed(
     hash: PlanHash,
     going: &Going,
 ) -> Outcome {
+    if !context.is_driven()? {
+        // Asked without the lock, so that a wrong hash leaves no trace.
+        plan::still_holds(context, &edit, hash).await?;
+    }
     let _guard = logging::start(&context.paths, None)?;
     let mut session = Session::open(context, Begin::Waiting, going.pace)?;
     let mut stops = Stops::listen()?;
     let outcome = go(context, &mut session, edit, hash, going, &mut stops).await;
     finish(session, outcome).await
-}
-
-async fn planned(
-    context: &Context,
-    session: &mut Session,
-    edit: Edit,
-    going: &Going,
-    stops: &mut Stops,
-) -> Outcome {
-    let plan = tokio::select! {
-        plan = session.link.plan(edit.clone()) => plan?,
-        failure = session.own.failed() => return Err(failure),
-        reason = stops.requested() => return Ok(exit_of(reason)),
-    };
-    for line in plan_text::lines(&plan) {
-        out::note(line);
-    }
-    if !going.yes && !plan.empty && !ask(&plan).await? {
-        return Err(Failure::new(Exit::Refused, "not confirmed; nothing was changed"));
-    }
-    go(context, session, edit, plan.hash, going, stops).await
 }
 
 async fn go(
@@ -181,8 +193,8 @@ async fn finish(session: Session, outcome: Outcome) -> Outcome {
 /// Asks the person; anything but a plain yes is a no.
 async fn ask(plan: &PlanView) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        let failure = Failure::new(Exit::Refused, "nobody can be asked here; nothing was changed");
-        return Err(failure.hint("add --yes, or confirm the hash: levelhead apply --confirm HASH"));
+        out::note("nobody can be asked here");
+        return Ok(false);
     }
     let risky = plan.destroy > 0 || plan.replace > 0;
     let question = if risky { "This takes nodes away. Go on? Type yes: " } else { "Go on? [y/N] " };

@@ -32,7 +32,7 @@ pub(crate) async fn run(
             print(context, event)?;
         }
         seen = page.last().map(|event| event.seq).or(seen);
-        if !follow {
+        if !follow || out::nobody_reads() {
             return Ok(Exit::Done);
         }
         tokio::select! {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use checkpoint::store::StoreError;
 use driver::{
     DriveError, OfflineError, StartError,
     api::CallError,
@@ -161,6 +162,11 @@ impl From<OfflineError> for Failure {
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
+        let DriveError::Journal(cause) = &error;
+        if let StoreError::Fenced { .. } = cause {
+            return Self::new(Exit::Refused, chain(&error))
+                .hint("a newer driver has the run; `levelhead status` shows it");
+        }
         Self::new(Exit::Journal, chain(&error)).hint(ROOM_HINT)
     }
 }

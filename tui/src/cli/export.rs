@@ -28,7 +28,7 @@ pub(crate) async fn run(context: &Context, write: bool) -> Outcome {
         return Ok(Exit::Done);
     }
     if !write {
-        drop(std::io::stdout().lock().write_all(text.as_bytes()));
+        out::raw(text.as_bytes());
         return Ok(Exit::Done);
     }
     if text == source.text {

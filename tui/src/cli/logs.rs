@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{self, BufReader, Read as _, Seek as _, SeekFrom},
     path::PathBuf,
     time::Duration,
 };
@@ -43,7 +43,7 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
             read.retain(|(known, _)| *known != path);
             read.push((path, end));
         }
-        if !follow {
+        if !follow || out::nobody_reads() {
             return Ok(Exit::Done);
         }
         tokio::select! {
@@ -87,14 +87,15 @@ fn print(context: &Context, path: &PathBuf, from: Option<u64>, lines: usize) -> 
     if from.is_none() && !bytes.is_empty() {
         out::note(format!("== {}", path.display()));
     }
-    drop(io::stdout().lock().write_all(plain(&bytes).as_bytes()));
+    out::raw(plain(&bytes).as_bytes());
     Ok(end)
 }
 
 /// Text that cannot move a cursor or colour a terminal; line ends and tabs stay.
 fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    text.chars().filter(|c| (!c.is_control() && !turns(*c)) || matches!(c, '\n' | '\t')).collect()
 }
 
 /// Where the last `lines` lines of a file begin; looks at its last mebibyte at most.

@@ -31,6 +31,12 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
     };
     let outcome = run(verb, &cli.global, catalogue);
     match outcome {
+        Ok(_) if out::was_lost() => {
+            let failure =
+                Failure::new(Exit::Internal, "what was to be printed could not be written");
+            out::failure(&failure, cli.global.json);
+            out::code(failure.exit)
+        }
         Ok(exit) => out::code(exit),
         Err(failure) => {
             out::failure(&failure, cli.global.json);

@@ -1,14 +1,46 @@
 //! Printing: what goes to stdout and stderr. How times and styles look stands in `style`.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    sync::atomic::{AtomicU8, Ordering},
+};
 
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 
+/// What became of stdout: it works, its reader went away, or it takes nothing more.
+static STDOUT: AtomicU8 = AtomicU8::new(WORKS);
+const WORKS: u8 = 0;
+const READER_GONE: u8 = 1;
+const LOST: u8 = 2;
+
 /// Prints one line of data. A reader that went away ends the printing, not the program.
 pub(crate) fn line(text: impl AsRef<str>) {
-    drop(writeln!(io::stdout().lock(), "{}", text.as_ref()));
+    wrote(writeln!(io::stdout().lock(), "{}", text.as_ref()));
+}
+
+/// Prints data as it is.
+pub(crate) fn raw(bytes: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    wrote(stdout.write_all(bytes).and_then(|()| stdout.flush()));
+}
+
+fn wrote(result: io::Result<()>) {
+    if let Err(error) = result {
+        let gone = error.kind() == io::ErrorKind::BrokenPipe;
+        STDOUT.fetch_max(if gone { READER_GONE } else { LOST }, Ordering::Relaxed);
+    }
+}
+
+/// True if nobody reads what is printed any more: what only prints may end.
+pub(crate) fn nobody_reads() -> bool {
+    STDOUT.load(Ordering::Relaxed) != WORKS
+}
+
+/// True if printed data was lost although somebody wanted it, as on a full disk.
+pub(crate) fn was_lost() -> bool {
+    STDOUT.load(Ordering::Relaxed) == LOST
 }
 
 /// Prints one line for the person at the terminal.

@@ -2,8 +2,10 @@
 
 use driver::{
     Begin, Offline,
-    view::{Edit, PlanView},
+    view::{Edit, PlanView, Refusal, RefusalKind},
 };
+
+use reconciler_core::id::PlanHash;
 
 use super::{
     context::Context,
@@ -27,6 +29,35 @@ pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, 
     }
     let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
     Ok(Offline::open(&context.paths)?.plan(&options, edit).await?)
+}
+
+/// Checks without taking the run that `hash` still is the plan of `edit`.
+pub(crate) async fn still_holds(
+    context: &Context,
+    edit: &Edit,
+    hash: PlanHash,
+) -> Result<(), Failure> {
+    if dry_run(context, edit).await?.hash == hash {
+        return Ok(());
+    }
+    let used = Offline::was_used(&context.paths, hash)?;
+    let message = if used {
+        "this plan was confirmed before; a plan is good for one use"
+    } else {
+        "what the plan was made from has changed"
+    };
+    let present = dry_run(context, edit).await?;
+    Err(Refusal {
+        kind: RefusalKind::Stale,
+        message: message.to_owned(),
+        moved: vec![
+            format!("the live generation is {}", present.base),
+            format!("{} plans were confirmed so far", present.serial),
+            format!("the plan would now be {}", present.hash),
+        ],
+        hint: Some("make the plan again, look at it, and confirm its new hash".to_owned()),
+    }
+    .into())
 }
 
 /// Prints a plan as data, with the command that carries it out.

@@ -7,7 +7,7 @@ use super::{
     args::Going,
     context::Context,
     converge,
-    exit::{Exit, Outcome},
+    exit::{Exit, Failure, Outcome},
     plan,
 };
 
@@ -25,6 +25,11 @@ pub(crate) async fn run(
     going: &Going,
 ) -> Outcome {
     let words: Vec<String> = counts.iter().map(|(group, n)| format!("{group}={n}")).collect();
+    let mut names: Vec<&GroupId> = counts.iter().map(|(group, _)| group).collect();
+    names.sort_unstable();
+    if let Some([twice, _]) = names.windows(2).find(|pair| pair.first() == pair.last()) {
+        return Err(Failure::new(Exit::Usage, format!("`{twice}` is given two counts")));
+    }
     let edit = Edit::Counts { counts: counts.into_iter().collect() };
     if how.dry_run {
         let found = plan::dry_run(context, &edit).await?;

@@ -43,6 +43,9 @@ pub(crate) async fn run(context: &Context) -> Outcome {
         for slot in gone.into_keys() {
             say(context, view.pass.get(), &slot.to_string(), "gone", "")?;
         }
+        if out::nobody_reads() {
+            return Ok(Exit::Done);
+        }
         if state != Some(view.state) {
             let counts = format!("{} of {} ready", view.ready, view.want);
             say(context, view.pass.get(), "run", word(view.state), &counts)?;

@@ -68,7 +68,11 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
     if dir.is_starting()? {
         return unrecorded(ground, dir, owner);
     }
-    let Some(started) = dir.started()? else { return Ok(WorkloadState::Absent) };
+    let Some(started) = dir.started()? else {
+        // What is recorded of a workload may have been lost; what it wrote into says that there was one.
+        let spawned = was_spawned(dir)?;
+        return if spawned { unrecorded(ground, dir, owner) } else { Ok(WorkloadState::Absent) };
+    };
     if ground.is_watched_running(owner.attempt, &started.process) {
         return Ok(WorkloadState::Running { workload: started.handle() });
     }

@@ -73,6 +73,7 @@ pub(super) fn stop_all(dir: &LeaseDir, owner: &Owner, grace: Duration) -> Result
     }
     match dir.started()? {
         Some(started) => stop(dir, &started.process, owner.attempt, grace),
+        None if dir.file("stdout.log").exists() => end_carriers(owner.attempt, grace),
         None => Ok(()),
     }
 }
