@@ -55,7 +55,9 @@ impl Loop {
         self.one_pass();
         self.state.mode = mode;
         // What was folded here is still to be decided: the next pass follows at once.
-        self.news.next_step = mode == Mode::Driving && !self.state.work.is_empty();
+        let waits = self.state.queued.values().any(|slots| !slots.is_empty());
+        let left = waits || !self.state.work.is_empty();
+        self.news.next_step = mode == Mode::Driving && left;
     }
 
     fn release(&mut self, text: &str, confirm: Option<PlanHash>, answer: Answer<ReleaseView>) {
