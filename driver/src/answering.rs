@@ -6,17 +6,16 @@ use crate::{
     answers::PendingRelease,
     inbox::{Answer, Ask},
     looping::Loop,
-    planning::plan_view,
     source::Source,
     state::Mode,
-    view::{Edit, PlanView, Refusal, ReleaseView},
+    view::{Edit, PlanView, ReleaseView},
 };
 
 impl Loop {
     /// Answers one ask, now or when it can be.
     pub(crate) fn answer(&mut self, ask: Ask) {
         match ask {
-            Ask::Plan(edit, answer) => drop(answer.send(self.plan(&edit))),
+            Ask::Plan(edit, answer) => self.plan(&edit, answer),
             Ask::Apply { edit, hash, source, answer } => {
                 self.apply(&edit, hash, &source, answer);
             }
@@ -24,11 +23,16 @@ impl Loop {
         }
     }
 
-    fn plan(&mut self, edit: &Edit) -> Result<PlanView, Refusal> {
+    /// Plans beside the loop: a large plan takes its time, and a pass must not.
+    fn plan(&mut self, edit: &Edit, answer: Answer<PlanView>) {
         self.fold_waiting();
-        let plan = self.state.plan(edit, self.now())?;
-        let known = u32::try_from(self.state.cluster.len()).unwrap_or(u32::MAX);
-        Ok(plan_view(&plan, known))
+        match self.state.planner(edit, self.now()) {
+            Err(refusal) => drop(answer.send(Err(refusal))),
+            Ok(planner) => {
+                // The answer goes to who asked; nobody here waits for it.
+                drop(tokio::task::spawn_blocking(move || drop(answer.send(planner.view()))));
+            }
+        }
     }
 
     fn apply(&mut self, edit: &Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {

@@ -19,7 +19,6 @@ use reconciler_core::{
 };
 
 use crate::{
-    planning::plan_view,
     publish::Published,
     resume::{Given, event_view},
     start::{Options, StartError, build_providers, capabilities},
@@ -120,9 +119,7 @@ impl Offline {
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
         }
-        let plan = state.plan(edit, (options.clock)())?;
-        let known = u32::try_from(state.cluster.len()).unwrap_or(u32::MAX);
-        Ok(plan_view(&plan, known))
+        Ok(state.planner(edit, (options.clock)())?.view()?)
     }
 
     async fn look(

@@ -10,7 +10,8 @@ use checkpoint::{
 use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
-    id::{Generation, GroupId, PlanHash, ProviderName},
+    id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
+    observed::ClusterState,
     plan::{Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, Scope, project},
     redact::Redacted,
     time::Timestamp,
@@ -31,6 +32,40 @@ pub(crate) struct Confirmed {
     pub(crate) generation: Generation,
     /// What is to be journaled; the answer waits for it.
     pub(crate) commit: Commit,
+}
+
+/// Everything that one plan is made from, as of one moment. Shares the records with the driver.
+pub(crate) struct Planner {
+    cluster: ClusterState,
+    base: Arc<ClusterShape>,
+    target: Arc<ClusterShape>,
+    capabilities: BTreeMap<ProviderName, String>,
+    fence: Fence,
+    serial: PlanSerial,
+    parallelism: u32,
+    now: Timestamp,
+}
+
+impl Planner {
+    /// Makes the plan; costs the number of nodes.
+    pub(crate) fn plan(&self) -> Result<LifecyclePlan, Refusal> {
+        let input = PlanInput {
+            base: &self.base,
+            target: &self.target,
+            capabilities: &self.capabilities,
+            fence: self.fence,
+            serial: self.serial,
+            parallelism: self.parallelism,
+        };
+        project(&self.cluster, &input, Scope::All, self.now)
+            .map_err(|error| refuse(RefusalKind::Forbidden, error.to_string()))
+    }
+
+    /// Makes the plan as it is shown.
+    pub(crate) fn view(&self) -> Result<PlanView, Refusal> {
+        let known = u32::try_from(self.cluster.len()).unwrap_or(u32::MAX);
+        Ok(plan_view(&self.plan()?, known))
+    }
 }
 
 /// A refusal of `kind`.
@@ -74,20 +109,23 @@ impl State {
         }
     }
 
-    /// Plans `edit` on what is observed now.
-    pub(crate) fn plan(&self, edit: &Edit, now: Timestamp) -> Result<LifecyclePlan, Refusal> {
-        let target = self.target(edit)?;
-        let capabilities = capability_texts(&self.capabilities);
-        let input = PlanInput {
-            base: &self.shape,
-            target: &target,
-            capabilities: &capabilities,
+    /// What a plan of `edit` needs of the present moment; made anywhere, also beside the loop.
+    pub(crate) fn planner(&self, edit: &Edit, now: Timestamp) -> Result<Planner, Refusal> {
+        Ok(Planner {
+            target: self.target(edit)?,
+            base: Arc::clone(&self.shape),
+            cluster: self.cluster.clone(),
+            capabilities: capability_texts(&self.capabilities),
             fence: self.plan_fence,
             serial: self.counters.serial,
             parallelism: self.parallelism,
-        };
-        project(&self.cluster, &input, Scope::All, now)
-            .map_err(|error| refuse(RefusalKind::Forbidden, error.to_string()))
+            now,
+        })
+    }
+
+    /// Plans `edit` on what is observed now.
+    pub(crate) fn plan(&self, edit: &Edit, now: Timestamp) -> Result<LifecyclePlan, Refusal> {
+        self.planner(edit, now)?.plan()
     }
 
     /// Confirms the plan of `edit` if its hash is the one that was shown (P3, R85).
@@ -204,7 +242,7 @@ fn stale(message: &str) -> Refusal {
 }
 
 /// A plan as it is shown.
-pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
+fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
     let mut groups: BTreeMap<GroupId, PlanGroupView> = BTreeMap::new();
     for (group, (from, to)) in &plan.counts {
         let view = PlanGroupView {
