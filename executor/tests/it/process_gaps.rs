@@ -127,6 +127,22 @@ async fn an_unrecorded_workload_is_found_and_adopted() {
     assert!(!is_alive(pid_of(&workload)));
 }
 
+/// The record of a workload was lost: it is found by its mark, not made a second time, and ends with its lease (C2).
+#[tokio::test]
+async fn a_workload_without_its_record_is_found_and_ended() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    fs::remove_file(ward.dir(&node).join("process.json")).unwrap();
+    ward.restart();
+    let WorkloadState::Running { workload: found } = ward.workload(&node).await else {
+        panic!("the workload should be found");
+    };
+    assert_eq!(found.get("pid"), workload.get("pid"));
+    ward.destroy(&node, &leased).await.unwrap();
+    assert!(!is_alive(pid_of(&workload)));
+}
+
 /// What was found in the gap is complete as it is: a session that is closed on it ends well (P2).
 #[tokio::test]
 async fn the_session_of_an_unrecorded_workload_can_be_closed() {

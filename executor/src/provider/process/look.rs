@@ -69,9 +69,11 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
         return unrecorded(ground, dir, owner);
     }
     let Some(started) = dir.started()? else {
-        // What is recorded of a workload may have been lost; what it wrote into says that there was one.
-        let spawned = was_spawned(dir)?;
-        return if spawned { unrecorded(ground, dir, owner) } else { Ok(WorkloadState::Absent) };
+        // The record of a workload may have been lost; what it wrote into says that there may be one.
+        let lost = if was_spawned(dir)? { find_unrecorded(owner.attempt)? } else { None };
+        return Ok(lost.map_or(WorkloadState::Absent, |process| WorkloadState::Running {
+            workload: process.handle(),
+        }));
     };
     if ground.is_watched_running(owner.attempt, &started.process) {
         return Ok(WorkloadState::Running { workload: started.handle() });
