@@ -143,6 +143,20 @@ async fn a_workload_without_its_record_is_found_and_ended() {
     assert!(!is_alive(pid_of(&workload)));
 }
 
+/// Another state directory with the same run, and so the same UUIDs, is not this one's business (R150).
+#[tokio::test]
+async fn a_workload_of_another_place_is_neither_found_nor_ended() {
+    let here = Ward::new();
+    let there = Ward::new();
+    let node = here.node(0, stays());
+    let (_, workload) = there.up(&node).await;
+    let leased = here.create(&node).await.unwrap();
+    fs::write(here.dir(&node).join("starting"), "").unwrap();
+    assert_eq!(here.workload(&node).await, WorkloadState::Absent);
+    here.destroy(&node, &leased).await.unwrap();
+    assert!(is_alive(pid_of(&workload)));
+}
+
 /// What was found in the gap is complete as it is: a session that is closed on it ends well (P2).
 #[tokio::test]
 async fn the_session_of_an_unrecorded_workload_can_be_closed() {

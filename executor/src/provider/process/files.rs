@@ -21,7 +21,10 @@ use std::{
     collections::BTreeMap,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::{
+        ffi::OsStringExt,
+        fs::{DirBuilderExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
 };
 
@@ -155,6 +158,12 @@ impl LeaseDir {
 
     pub(super) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// The place as its processes carry it, whatever links led to it.
+    pub(super) fn mark(&self) -> Vec<u8> {
+        let whole = || Some(fs::canonicalize(self.0.parent()?).ok()?.join(self.0.file_name()?));
+        whole().unwrap_or_else(|| self.0.clone()).into_os_string().into_vec()
     }
 
     pub(super) fn file(&self, name: &str) -> PathBuf {

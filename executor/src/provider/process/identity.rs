@@ -24,6 +24,8 @@ use super::{files::Process, problem::Problem};
 
 /// The variable that carries the attempt's UUID.
 pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
+/// The variable that carries the place of the lease: attempts of two state directories may share their UUID.
+pub(super) const LEASE_VAR: &str = "LEVELHEAD_LEASE";
 /// Set for verify commands, so that none is ever taken for a workload.
 pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
 
@@ -115,8 +117,9 @@ pub(super) fn stat(pid: Pid) -> Result<Option<Stat>, Problem> {
     }
 }
 
-/// Finds every live process whose environment carries `attempt`. Reads all of `/proc`: only for gaps.
-pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
+/// Finds every live process whose environment carries `attempt` and no other place than `lease`. Reads all of
+/// `/proc`: only for gaps.
+pub(super) fn scan(lease: &[u8], attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
     let root = Path::new("/proc");
     let patience = Instant::now() + FORMING_MAX;
     let mut found = Vec::new();
@@ -129,7 +132,7 @@ pub(super) fn scan(attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
         let Some(pid) = Pid::from_raw(pid).filter(|pid| *pid != getpid()) else { continue };
         let Some(env) = formed_environment(pid, patience)? else { continue };
         let marks = Marks::of(&env, attempt);
-        if !marks.ours {
+        if !marks.ours || marks.lease.is_some_and(|place| place != lease) {
             continue;
         }
         if let Some(stat) = stat(pid)?.filter(|stat| !stat.dead) {
@@ -164,14 +167,15 @@ fn environment(pid: Pid) -> Option<Vec<u8>> {
 }
 
 #[derive(Default)]
-struct Marks {
+struct Marks<'a> {
     ours: bool,
     other: bool,
     verify: bool,
+    lease: Option<&'a [u8]>,
 }
 
-impl Marks {
-    fn of(env: &[u8], attempt: Uuid) -> Self {
+impl<'a> Marks<'a> {
+    fn of(env: &'a [u8], attempt: Uuid) -> Self {
         let attempt = attempt.to_string();
         let mut marks = Self::default();
         for entry in env.split(|byte| *byte == 0) {
@@ -182,6 +186,9 @@ impl Marks {
                 marks.other |= value != attempt.as_bytes();
             }
             marks.verify |= name == VERIFY_VAR.as_bytes();
+            if name == LEASE_VAR.as_bytes() {
+                marks.lease = Some(value);
+            }
         }
         marks
     }

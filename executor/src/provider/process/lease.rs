@@ -119,7 +119,7 @@ fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem
     let Some(owner) = owner else {
         // Somebody else may have removed the directory of a node that still runs.
         if !ground.has_released(ctx.attempt.uuid) {
-            end_carriers(ctx.attempt.uuid, Duration::ZERO)?;
+            end_carriers(&dir, ctx.attempt.uuid, Duration::ZERO)?;
             ground.release(ctx.attempt.uuid);
         }
         return remove_tree(&gone);

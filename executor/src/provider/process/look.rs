@@ -44,7 +44,7 @@ fn absent(ground: &Ground, dir: &LeaseDir, attempt: Uuid, leased: bool) -> Resul
     if !leased || ground.has_released(attempt) {
         return Ok(Look::Absent);
     }
-    match scan(attempt)?.first() {
+    match scan(&dir.mark(), attempt)?.first() {
         None => Ok(Look::Absent),
         Some(carrier) => Ok(Look::Unknown {
             why: Redacted::from(format!(
@@ -70,7 +70,7 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
     }
     let Some(started) = dir.started()? else {
         // The record of a workload may have been lost; what it wrote into says that there may be one.
-        let lost = if was_spawned(dir)? { find_unrecorded(owner.attempt)? } else { None };
+        let lost = if was_spawned(dir)? { find_unrecorded(dir, owner.attempt)? } else { None };
         return Ok(lost.map_or(WorkloadState::Absent, |process| WorkloadState::Running {
             workload: process.handle(),
         }));
@@ -91,7 +91,7 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
 
 /// A start is under way or was broken off: only the processes themselves can tell.
 fn unrecorded(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadState, Problem> {
-    Ok(match find_unrecorded(owner.attempt)? {
+    Ok(match find_unrecorded(dir, owner.attempt)? {
         Some(process) => WorkloadState::Running { workload: process.handle() },
         None if ground.lane(owner.attempt).is_busy() => WorkloadState::Unknown,
         None if was_spawned(dir)? => {

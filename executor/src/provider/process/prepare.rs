@@ -18,7 +18,7 @@ use rustix::fs::{Access, access};
 
 use super::{
     files::{LeaseDir, Owner},
-    identity::{ATTEMPT_VAR, VERIFY_VAR},
+    identity::{ATTEMPT_VAR, LEASE_VAR, VERIFY_VAR},
     problem::Problem,
     spawn::Launch,
 };
@@ -84,6 +84,7 @@ impl<'a> Preparation<'a> {
             ("LEVELHEAD_ORDINAL", owner.ordinal.to_string()),
         ];
         env.remove(VERIFY_VAR);
+        env.insert(LEASE_VAR.to_owned(), dir.mark());
         env.extend(identity.map(|(name, value)| (name.to_owned(), value.into_bytes())));
         let workdir = match &boot.workdir {
             Some(workdir) => base_dir.join(workdir),

@@ -111,7 +111,7 @@ pub(super) fn complete(ground: &Ground, ctx: &EffectContext) -> Result<(), Effec
     let gone = || Problem::Workload("the workload ended before its session was closed".to_owned());
     let process = if dir.is_starting().map_err(definite)? {
         // The driver that started it died before it wrote so down; a look found it, and it was believed.
-        find_unrecorded(owner.attempt).map_err(definite)?
+        find_unrecorded(&dir, owner.attempt).map_err(definite)?
     } else {
         dir.started().map_err(definite)?.map(|started| started.process)
     };
@@ -157,8 +157,8 @@ impl Session<'_> {
     }
 
     fn adopt_from_gap(&self) -> Result<Option<Started>, Problem> {
-        end_verifying(self.owner.attempt)?;
-        if let Some(process) = find_unrecorded(self.owner.attempt)? {
+        end_verifying(self.dir, self.owner.attempt)?;
+        if let Some(process) = find_unrecorded(self.dir, self.owner.attempt)? {
             let started = self.started(process);
             self.dir.record_started(self.dir.mark_starting()?, &started)?;
             return Ok(Some(started));
@@ -252,9 +252,9 @@ impl Session<'_> {
 }
 
 /// The workload of a start that was broken off before it was recorded.
-pub(super) fn find_unrecorded(attempt: Uuid) -> Result<Option<Process>, Problem> {
+pub(super) fn find_unrecorded(dir: &LeaseDir, attempt: Uuid) -> Result<Option<Process>, Problem> {
     let leads = |pid: Pid, session: i32| pid.as_raw_nonzero().get() == session;
-    let found = scan(attempt)?;
+    let found = scan(&dir.mark(), attempt)?;
     let leader = found.iter().find(|c| !c.verify && leads(c.pid, c.stat.session));
     leader.map(|carrier| identify(carrier.pid)).transpose()
 }

@@ -68,12 +68,12 @@ fn cancel_any(
 /// Ends everything that was started on a lease.
 pub(super) fn stop_all(dir: &LeaseDir, owner: &Owner, grace: Duration) -> Result<(), Problem> {
     if dir.is_starting()? {
-        end_carriers(owner.attempt, grace)?;
+        end_carriers(dir, owner.attempt, grace)?;
         dir.unmark_starting()?;
     }
     match dir.started()? {
         Some(started) => stop(dir, &started.process, owner.attempt, grace),
-        None if dir.file("stdout.log").exists() => end_carriers(owner.attempt, grace),
+        None if dir.file("stdout.log").exists() => end_carriers(dir, owner.attempt, grace),
         None => Ok(()),
     }
 }
@@ -95,7 +95,7 @@ fn stop(dir: &LeaseDir, process: &Process, attempt: Uuid, grace: Duration) -> Re
         }
         Standing::Gone => false,
     };
-    end_rest(pid, attempt, deadline, told)
+    end_rest(dir, pid, attempt, deadline, told)
 }
 
 /// Ends a group through its leader, which `fd` proves to be ours.
@@ -112,25 +112,32 @@ fn end_leader(pid: Pid, fd: &OwnedFd, deadline: Instant) -> Result<(), Problem> 
 }
 
 /// Ends what is left of the group after its leader ended.
-fn end_rest(leader: Pid, attempt: Uuid, deadline: Instant, told: bool) -> Result<(), Problem> {
+fn end_rest(
+    dir: &LeaseDir,
+    leader: Pid,
+    attempt: Uuid,
+    deadline: Instant,
+    told: bool,
+) -> Result<(), Problem> {
     if is_empty(leader) {
         return Ok(());
     }
     let session = leader.as_raw_nonzero().get();
-    end_found(attempt, deadline, told, |carrier| carrier.stat.session == session)
+    end_found(dir, attempt, deadline, told, |carrier| carrier.stat.session == session)
 }
 
 /// Ends every process that carries the attempt's UUID.
-pub(super) fn end_carriers(attempt: Uuid, grace: Duration) -> Result<(), Problem> {
-    end_found(attempt, deadline_in(grace), false, |_| true)
+pub(super) fn end_carriers(dir: &LeaseDir, attempt: Uuid, grace: Duration) -> Result<(), Problem> {
+    end_found(dir, attempt, deadline_in(grace), false, |_| true)
 }
 
 /// Ends every verify command of the attempt that an earlier driver left.
-pub(super) fn end_verifying(attempt: Uuid) -> Result<(), Problem> {
-    end_found(attempt, Instant::now(), true, |carrier| carrier.verify)
+pub(super) fn end_verifying(dir: &LeaseDir, attempt: Uuid) -> Result<(), Problem> {
+    end_found(dir, attempt, Instant::now(), true, |carrier| carrier.verify)
 }
 
 fn end_found(
+    dir: &LeaseDir,
     attempt: Uuid,
     deadline: Instant,
     told: bool,
@@ -139,7 +146,7 @@ fn end_found(
     let mut told = told;
     for _ in 0..ROUNDS_MAX {
         let mut found = Vec::new();
-        for carrier in scan(attempt)?.into_iter().filter(|carrier| wanted(carrier)) {
+        for carrier in scan(&dir.mark(), attempt)?.into_iter().filter(|carrier| wanted(carrier)) {
             if let Some(fd) = held(&carrier)? {
                 found.push((carrier.pid, fd));
             }
