@@ -147,7 +147,8 @@ async fn a_workload_without_its_record_is_found_and_ended() {
 #[tokio::test]
 async fn a_workload_of_another_place_is_neither_found_nor_ended() {
     let here = Ward::new();
-    let there = Ward::new();
+    let mut there = Ward::new();
+    there.run = here.run;
     let node = here.node(0, stays());
     let (_, workload) = there.up(&node).await;
     let leased = here.create(&node).await.unwrap();
