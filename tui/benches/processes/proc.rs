@@ -54,6 +54,6 @@ pub(crate) fn runs(pid: i32) -> bool {
 pub(crate) fn kill(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         // One that ended by itself is as dead.
-        drop(kill_process(pid, Signal::KILL));
+        kill_process(pid, Signal::KILL).unwrap_or_default();
     }
 }
