@@ -1,13 +1,6 @@
 //! What the loop stands on here: a store that keeps nothing, a journal that was filled beforehand, and a shape.
 
-use std::{
-    collections::VecDeque,
-    io,
-    path::Path,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, io, path::Path, sync::Arc};
 
 use checkpoint::{
     operation::OperationWrite,
@@ -26,7 +19,6 @@ use reconciler_core::{
 };
 
 pub(crate) const RUN: Uuid = Uuid::from_bytes([7; 16]);
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Answers every commit at once and keeps nothing of it: neither a disk nor a growing table is in the way.
 pub(crate) struct Forgetful {
@@ -131,12 +123,6 @@ pub(crate) fn fill(dir: &Path, records: &[Arc<NodeRecord>], n: u32) -> io::Resul
         records: records.iter().map(|record| RecordWrite::Put(Arc::clone(record))).collect(),
         ..Commit::default()
     });
-    let deadline = Instant::now() + PATIENCE;
-    while Instant::now() < deadline {
-        if let Some(done) = journal.poll() {
-            return done.result.map(drop).map_err(io::Error::other);
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    Err(io::Error::other("the journal did not answer"))
+    let done = journal.wait().ok_or_else(|| io::Error::other("the journal did not answer"))?;
+    done.result.map(drop).map_err(io::Error::other)
 }

@@ -3,6 +3,10 @@
 //! ST2, ST3 and SC4 run on a store in memory and a provider that answers at once, so that only the loop is
 //! measured; SD8 opens a journal on disk. A line of JSON per figure goes to standard output, the table to standard
 //! error. Run with `cargo bench -p driver --bench loop`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the bench itself starts the task of its driver, and ends it"
+)]
 
 mod ground;
 mod provider;
@@ -61,7 +65,7 @@ async fn idle(rig: &Rig) -> io::Result<()> {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let (passes, spent) = (rig.passes(), processor_time());
     tokio::time::sleep(IDLE).await;
-    let share = (processor_time() - spent).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    let share = processor_time().saturating_sub(spent).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
     #[expect(clippy::cast_precision_loss, reason = "a handful of passes at most")]
     let more = (rig.passes() - passes) as f64;
     tell("SC4 passes with nothing due, 10000 nodes", more, "", Some(0.0))?;

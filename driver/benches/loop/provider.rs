@@ -53,7 +53,7 @@ impl Instantly {
 
     fn called(&self) {
         // After the measurement nobody listens.
-        drop(self.calls.send(Instant::now()));
+        self.calls.send(Instant::now()).unwrap_or_default();
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     provider::{Instantly, lease_id},
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A driver with a settled fleet.
 pub(crate) struct Rig {

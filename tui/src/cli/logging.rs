@@ -54,7 +54,8 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
         .build(&dir)
         .map_err(|error| fail(&error))?;
     let files = Private::new(files, dir.clone()).map_err(|error| fail(&error))?;
-    let (writer, guard) = NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING).finish(files);
+    let (writer, guard) =
+        NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING).finish(files);
     let to_files = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
     let to_stderr = stderr.map(|format| match format {
         LogFormat::Text => {
