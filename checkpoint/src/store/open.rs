@@ -12,7 +12,7 @@ use std::{
 };
 
 use reconciler_core::id::Uuid;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use rustix::fs::OFlags;
 
 use crate::{codec::is_of_row, owner::OwnerRecord, paths::StatePaths, schema::SchemaError};
@@ -20,7 +20,7 @@ use crate::{codec::is_of_row, owner::OwnerRecord, paths::StatePaths, schema::Sch
 /// How long a reader waits for the lock of another one's recovery.
 const BUSY: Duration = Duration::from_secs(5);
 /// Page cache in KiB: a pass touches few pages, and the records live in the driver.
-const CACHE_KIB: i64 = 4_096;
+const CACHE_KIB: i64 = 2_048;
 
 /// Why a journal cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -212,8 +212,12 @@ pub(super) fn open_writing(paths: &StatePaths) -> Result<Connection, OpenError> 
         let conn = Connection::open_with_flags(&path, flags)?;
         conn.busy_timeout(BUSY)?;
         conn.set_prepared_statement_cache_capacity(64);
+        // Without this guarantee SQLite compiles some statements anew whenever their parameters change.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.pragma_update(None, "synchronous", "FULL")?;
+        // What a savepoint keeps for its undoing would otherwise be a file made and removed with each large commit.
+        conn.pragma_update(None, "temp_store", "MEMORY")?;
         conn.pragma_update(None, "cache_size", CACHE_KIB.saturating_neg())?;
         Ok(conn)
     };

@@ -3,6 +3,10 @@
 //! ST2, ST3 and SC4 run on a store in memory and a provider that answers at once, so that only the loop is
 //! measured; SD8 opens a journal on disk. A line of JSON per figure goes to standard output, the table to standard
 //! error. Run with `cargo bench -p driver --bench loop`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the bench itself starts the task of its driver, and ends it"
+)]
 
 mod ground;
 mod provider;

@@ -80,7 +80,7 @@ impl Rig {
             Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
         })?;
         let handle = driver.handle();
-        let task = begin(driver);
+        let task = tokio::spawn(driver.run());
         let shape = ground::shape(n)?;
         let slots = shape.expand().into_iter().map(|spec| spec.slot).collect();
         let calls = tokio::sync::Mutex::new(calls);
@@ -171,16 +171,10 @@ pub(crate) fn restart(home: &Path, records: &[Arc<NodeRecord>], n: u32) -> io::R
             let store = Box::new(journal);
             Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
         })?;
-        let task = begin(driver);
+        let task = tokio::spawn(driver.run());
         let called = tokio::time::timeout(PATIENCE, calls.recv()).await?;
         task.abort();
         called.ok_or_else(|| io::Error::other("the provider is gone"))
     })?;
     Ok(called.duration_since(begun))
-}
-
-/// Lets a driver work beside the measurement.
-#[expect(clippy::disallowed_methods, reason = "a bench is its own composition root")]
-fn begin(driver: Driver) -> JoinHandle<Result<Ended, DriveError>> {
-    tokio::spawn(driver.run())
 }

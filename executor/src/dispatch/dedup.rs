@@ -7,8 +7,8 @@ use reconciler_core::{
     id::{AttemptId, IdempotencyKey, LogicalNodeId, ProviderName, StepId},
 };
 
-/// Results that are kept for a repeat: far more than one wave, about four megabytes at most.
-const RESULTS_MAX: usize = 4_096;
+/// Results that are kept for a repeat: many times what is under way at once, and little memory.
+const RESULTS_MAX: usize = 512;
 
 /// What makes two dispatches of one step the same request.
 #[derive(Clone, Debug, PartialEq, Eq)]

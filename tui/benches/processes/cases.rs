@@ -31,9 +31,9 @@ pub(crate) fn empty(report: &mut Report, home: &Path, stub: &Stub) -> io::Result
 /// SP2: `levelhead up` with a hundred nodes, the whole process.
 pub(crate) fn hundred(report: &mut Report, home: &Path, stub: &Stub) -> io::Result<()> {
     let (mut started, mut ended, mut floors) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..COLD_ROUNDS {
+    for round in 0..COLD_ROUNDS {
         floors.push(floor::spawns(stub, home, SOME)?);
-        let rig = Rig::new(home, "cold", stub, SOME, Settle::None)?;
+        let rig = Rig::new(home, &format!("cold{round}"), stub, SOME, Settle::None)?;
         let begun = proc::now();
         let status = rig.command(&["up", "--yes", "cluster.toml"])?.status()?;
         ended.push(ms_between(begun, proc::now()));

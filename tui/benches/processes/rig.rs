@@ -65,12 +65,12 @@ impl Rig {
         // A node has proved itself after a second, so that the bench need not wait longer for a healthy history.
         let text = format!(
             "version = 1\nrun = \"bench\"\nuuid = \"5b8f2b0e-64a7-4f0c-9a55-0f7c1f0e2d11\"\n\
-             confirm = \"auto\"\nparallelism = 16\n\
+             confirm = \"auto\"\nparallelism = 32\n\
              [group.n]\ncount = {count}\n\
-             [group.n.boot]\ncommand = [{:?}]\nenv = {{ STAMPS = {:?} }}\n{settle}\n\
+             [group.n.boot]\ncommand = ['{}']\nenv = {{ STAMPS = '{}' }}\n{settle}\n\
              [group.n.policy]\nstable = \"1s\"\n",
-            stub.program.display().to_string(),
-            stamps.0.display().to_string()
+            stub.program.display(),
+            stamps.0.display()
         );
         fs::write(dir.join("cluster.toml"), text)?;
         let program = PathBuf::from(env!("CARGO_BIN_EXE_levelhead"));
@@ -150,7 +150,7 @@ impl Drop for Rig {
         // A driver first, so that nothing is started again.
         let told = self.kill_driver().and_then(|()| self.alive());
         told.unwrap_or_default().into_iter().for_each(proc::kill);
-        // The home of the bench goes with everything in it; here it only goes earlier.
-        drop(fs::remove_dir_all(&self.dir));
+        // Its files go with the home of the bench, at the very end: making files right after others were removed
+        // is slow on some file systems, and would be charged to the next case.
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use checkpoint::paths::StatePaths;
 use tracing_appender::{
-    non_blocking::WorkerGuard,
+    non_blocking::{NonBlockingBuilder, WorkerGuard},
     rolling::{Builder, RollingFileAppender, Rotation},
 };
 use tracing_subscriber::{
@@ -27,6 +27,8 @@ const FILES_KEPT: usize = 7;
 /// How the name of each begins.
 const PREFIX: &str = "levelhead";
 const DAY_SECS: u64 = 86_400;
+/// Lines that may wait for the file; the room for them is taken at once, whether or not any ever wait.
+const LINES_WAITING: usize = 8_192;
 
 /// Keeps the file writer alive; dropping it writes what is left.
 pub(crate) struct Guard {
@@ -52,7 +54,8 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
         .build(&dir)
         .map_err(|error| fail(&error))?;
     let files = Private::new(files, dir.clone()).map_err(|error| fail(&error))?;
-    let (writer, guard) = tracing_appender::non_blocking(files);
+    let (writer, guard) =
+        NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING).finish(files);
     let to_files = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
     let to_stderr = stderr.map(|format| match format {
         LogFormat::Text => {
