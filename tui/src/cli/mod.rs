@@ -1,6 +1,6 @@
 //! The command line: one file per verb, and what they share.
 //!
-//! Data goes to stdout, everything else to stderr; the exit codes are those of [`exit::Exit`].
+//! Data goes to stdout, everything else to stderr; the exit codes are those of `exit`.
 
 mod apply;
 mod args;

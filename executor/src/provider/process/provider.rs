@@ -68,7 +68,6 @@ impl ProcessProvider {
     ) -> Work<'a, Result<T, EffectFailure>> {
         let ground = Arc::clone(&self.ground);
         Box::pin(async move {
-            ground.sweeper.note_effect();
             let done = tokio::task::spawn_blocking(move || job(&ground)).await;
             done.unwrap_or_else(|_panic| Err(Problem::Crashed.ambiguous()))
         })

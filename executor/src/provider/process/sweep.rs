@@ -1,23 +1,16 @@
 //! Removes what is given back, behind the back of whoever gave it back.
 //!
-//! A lease is gone as soon as its directory has another name. Freeing its files may take the file system many
-//! times as long, and some file systems are slow to make files right after others were freed. So that happens on
-//! one thread, one directory after another, once no effect came for a moment; what a dying driver leaves is cleared
-//! by the next listing.
+//! A lease is gone as soon as its directory has another name. Freeing its blocks may take the file system many
+//! times as long, so that happens on one thread, one directory after another, and what a dying driver leaves is
+//! cleared by the next listing.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use super::{lock::locked, problem::Problem};
-
-/// How long no effect must have come before files are freed.
-const QUIET: Duration = Duration::from_millis(200);
-/// Moments of waiting after which files are freed all the same: ten seconds.
-const MOMENTS_MAX: u32 = 50;
 
 /// Directories that wait to be removed.
 #[derive(Debug, Default)]
@@ -27,8 +20,6 @@ pub(super) struct Sweeper(Arc<Mutex<Queue>>);
 struct Queue {
     waiting: Vec<PathBuf>,
     runs: bool,
-    /// Counts effects, so that a quiet moment can be told.
-    effects: u64,
 }
 
 impl Sweeper {
@@ -39,34 +30,7 @@ impl Sweeper {
         if !queue.runs {
             queue.runs = true;
             let queue = Arc::clone(&self.0);
-            tokio::spawn(async move {
-                quiet(&queue).await;
-                tokio::task::spawn_blocking(move || sweep(&queue));
-            });
-        }
-    }
-
-    /// Notes that an effect is under way, which is to have the file system for itself.
-    pub(super) fn note_effect(&self) {
-        let mut queue = locked(&self.0);
-        queue.effects = queue.effects.wrapping_add(1);
-    }
-}
-
-impl Drop for Sweeper {
-    /// A driver that ends in peace leaves nothing behind.
-    fn drop(&mut self) {
-        sweep(&self.0);
-    }
-}
-
-/// Waits until no effect came for a moment.
-async fn quiet(queue: &Mutex<Queue>) {
-    for _ in 0..MOMENTS_MAX {
-        let seen = locked(queue).effects;
-        tokio::time::sleep(QUIET).await;
-        if locked(queue).effects == seen {
-            return;
+            tokio::task::spawn_blocking(move || sweep(&queue));
         }
     }
 }
