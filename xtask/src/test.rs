@@ -22,11 +22,12 @@ pub(crate) fn has_nextest(shell: &Shell) -> Result<bool> {
     shell.works(&Plain::new(&["cargo", "nextest", "--version"]))
 }
 
-/// `cargo test` runs doctests by itself, nextest does not; a narrowed run leaves them out.
+/// `cargo test` runs doctests by itself, nextest does not; a narrowed run leaves them out. They come first, so that
+/// a run closes on the count of all other tests.
 fn commands(nextest: bool, args: &[String]) -> Vec<Plain> {
     let doctests = Plain::new(&["cargo", "test", "--workspace", "--doc"]);
     match (nextest, args.is_empty()) {
-        (true, true) => vec![Plain::new(&["cargo", "nextest", "run", "--workspace"]), doctests],
+        (true, true) => vec![doctests, Plain::new(&["cargo", "nextest", "run", "--workspace"])],
         (true, false) => vec![Plain::new(&["cargo", "nextest", "run", "--workspace"]).and(args)],
         (false, _) => vec![Plain::new(&["cargo", "test", "--workspace"]).and(args)],
     }
@@ -44,7 +45,7 @@ mod tests {
 
     #[test]
     fn doctests_run_once_with_either_runner() {
-        check(true, &[], &["cargo nextest run --workspace", "cargo test --workspace --doc"]);
+        check(true, &[], &["cargo test --workspace --doc", "cargo nextest run --workspace"]);
         check(false, &[], &["cargo test --workspace"]);
     }
 
