@@ -160,10 +160,9 @@ impl LeaseDir {
         &self.0
     }
 
-    /// The place as its processes carry it, whatever links led to it.
+    /// The place as its processes carry it.
     pub(super) fn mark(&self) -> Vec<u8> {
-        let whole = || Some(fs::canonicalize(self.0.parent()?).ok()?.join(self.0.file_name()?));
-        whole().unwrap_or_else(|| self.0.clone()).into_os_string().into_vec()
+        self.0.clone().into_os_string().into_vec()
     }
 
     pub(super) fn file(&self, name: &str) -> PathBuf {

@@ -2,8 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     os::fd::OwnedFd,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -18,6 +19,7 @@ use rustix::{
 };
 
 use super::{
+    census::Census,
     ending::wait,
     fence::FenceFile,
     files::{LeaseDir, Owner, Process, lease_name},
@@ -42,6 +44,7 @@ pub(super) struct Ground {
     pub(super) inherited: Inherited,
     pub(super) rotation: Rotation,
     pub(super) sweeper: Sweeper,
+    pub(super) census: Census,
     open_files: Option<Rlimit>,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
@@ -49,13 +52,15 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    pub(super) fn new(place: ProviderPlace, log_max_bytes: u64) -> Self {
+    pub(super) fn new(mut place: ProviderPlace, log_max_bytes: u64) -> Self {
+        place.state_dir = resolved(&place.state_dir);
         Self {
             fence: FenceFile::new(place.state_dir.join("fence")),
             ports: Ports::default(),
             inherited: Inherited::read(),
             rotation: Rotation::new(log_max_bytes),
             sweeper: Sweeper::default(),
+            census: Census::default(),
             open_files: raise_open_files(),
             lanes: Mutex::default(),
             released: Mutex::default(),
@@ -128,6 +133,17 @@ impl Ground {
             tracing::warn!(%error, "cannot restore a node's limit of open files");
         }
     }
+}
+
+/// The path without links, whichever way it was given: nodes carry it, and are recognised by it. What does not
+/// exist yet will be made as a plain directory.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let whole = path.ancestors().find_map(|known| {
+        let rest = path.strip_prefix(known).ok()?;
+        Some(fs::canonicalize(known).ok()?.iter().chain(rest).collect())
+    });
+    whole.unwrap_or(path)
 }
 
 /// Whose the lease in `dir` is, if it is the given attempt's.

@@ -6,7 +6,8 @@
 //! recorded (the driver died between spawn and record) that UUID is all there is, and `scan` looks for it.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read as _},
     os::fd::OwnedFd,
     path::Path,
     sync::OnceLock,
@@ -28,6 +29,11 @@ pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
 pub(super) const LEASE_VAR: &str = "LEVELHEAD_LEASE";
 /// Set for verify commands, so that none is ever taken for a workload.
 pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
+
+/// Bytes of a process' `stat`: some fifty numbers and a name.
+const STAT_LEN: usize = 512;
+/// Bytes of an environment that is not large.
+const ENVIRON_LEN: usize = 4_096;
 
 /// How long a scan waits in all for processes that are only forming.
 const FORMING_MAX: Duration = Duration::from_secs(1);
@@ -107,7 +113,7 @@ pub(super) fn open(pid: Pid) -> Result<Option<OwnedFd>, Problem> {
 /// Reads what tells a process from others; `None` if there is no such process.
 pub(super) fn stat(pid: Pid) -> Result<Option<Stat>, Problem> {
     let path = proc_path(pid, "stat");
-    match fs::read(&path) {
+    match read_whole(&path, STAT_LEN) {
         Ok(bytes) => parse_stat(&bytes).map(Some).ok_or_else(|| Problem::Garbled {
             path: path.into(),
             source: io::Error::from(io::ErrorKind::InvalidData),
@@ -117,19 +123,29 @@ pub(super) fn stat(pid: Pid) -> Result<Option<Stat>, Problem> {
     }
 }
 
+/// The id of every process that there is, zombies too.
+pub(super) fn processes() -> Result<impl Iterator<Item = Result<Pid, Problem>>, Problem> {
+    let root = Path::new("/proc");
+    let entries = fs::read_dir(root).map_err(Problem::io("read", root))?;
+    Ok(entries.filter_map(move |entry| match entry {
+        Ok(entry) => entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw).map(Ok),
+        Err(error) => Some(Err(Problem::io("read", root)(error))),
+    }))
+}
+
 /// Finds every live process whose environment carries `attempt` and no other place than `lease`. Reads all of
 /// `/proc`: only for gaps.
 pub(super) fn scan(lease: &[u8], attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
-    let root = Path::new("/proc");
+    let all = processes()?.collect::<Result<Vec<_>, _>>()?;
+    carriers(&all, lease, attempt)
+}
+
+/// Those of `pids` that live and whose environment carries `attempt` and no other place than `lease`.
+pub(super) fn carriers(pids: &[Pid], lease: &[u8], attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
     let patience = Instant::now() + FORMING_MAX;
     let mut found = Vec::new();
-    for entry in fs::read_dir(root).map_err(Problem::io("read", root))? {
-        let entry = entry.map_err(Problem::io("read", root))?;
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        // A driver that runs within a node carries that node's identity and is none of its workload.
-        let Some(pid) = Pid::from_raw(pid).filter(|pid| *pid != getpid()) else { continue };
+    // A driver that runs within a node carries that node's identity and is none of its workload.
+    for pid in pids.iter().copied().filter(|pid| *pid != getpid()) {
         let Some(env) = formed_environment(pid, patience)? else { continue };
         let marks = Marks::of(&env, attempt);
         if !marks.ours || marks.lease.is_some_and(|place| place != lease) {
@@ -163,7 +179,28 @@ fn formed_environment(pid: Pid, patience: Instant) -> Result<Option<Vec<u8>>, Pr
 
 /// A process of another user keeps its environment to itself, and so is not one of ours.
 fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(proc_path(pid, "environ")).ok()
+    read_whole(&proc_path(pid, "environ"), ENVIRON_LEN).ok()
+}
+
+/// Reads a file of `/proc`, whose length nobody knows beforehand; `usual` is as much as it mostly holds, so that one
+/// read takes it and one finds its end.
+fn read_whole(path: &str, usual: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usual];
+    let mut file = fs::File::open(path)?;
+    let mut filled = 0;
+    loop {
+        match file.read(bytes.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(read) => filled = filled.saturating_add(read),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if filled == bytes.len() {
+            bytes.resize(bytes.len().saturating_mul(2), 0);
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 #[derive(Default)]

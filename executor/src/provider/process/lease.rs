@@ -124,7 +124,7 @@ fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem
         }
         return remove_tree(&gone);
     };
-    stop_all(&dir, &owner, Duration::ZERO)?;
+    stop_all(ground, &dir, &owner, Duration::ZERO)?;
     if let Err(error) = fs::rename(dir.path(), &gone) {
         // A rest of an earlier lease of this name is in the way, or nothing helps.
         tracing::debug!(%error, "a lease cannot be moved aside at once");

@@ -3,9 +3,10 @@
 //! A lease is a directory with an owner file (`lease`, `files`; all of them: `owners`) and ports (`ports`). A
 //! workload is a process in a session of its own (`spawn`, `prepare`, `session`), which survives the driver, is
 //! recognised by more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`,
-//! `ending`). Its output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale
+//! `ending`, `census`). Its output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale
 //! controller.
 
+mod census;
 mod ending;
 mod factory;
 mod fence;

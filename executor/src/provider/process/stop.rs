@@ -21,7 +21,7 @@ use super::{
     ending::{conclude, wait},
     files::{LeaseDir, Owner, Process},
     ground::Ground,
-    identity::{Carrier, Standing, open, scan, standing, stat},
+    identity::{Carrier, Standing, carriers, open, scan, standing, stat},
     problem::Problem,
 };
 use crate::seam::EffectContext;
@@ -58,27 +58,38 @@ fn cancel_any(
     let grace = grace.min(left.saturating_sub(MARGIN));
     let (dir, owner) = ground.owned(ctx)?;
     match (owner, known) {
-        (Some(owner), _) => stop_all(&dir, &owner, grace),
+        (Some(owner), _) => stop_all(ground, &dir, &owner, grace),
         // Its directory is gone, and still it may run.
-        (None, Some(process)) => stop(&dir, process, ctx.attempt.uuid, grace),
+        (None, Some(process)) => stop(ground, &dir, process, ctx.attempt.uuid, grace),
         (None, None) => Ok(()),
     }
 }
 
 /// Ends everything that was started on a lease.
-pub(super) fn stop_all(dir: &LeaseDir, owner: &Owner, grace: Duration) -> Result<(), Problem> {
+pub(super) fn stop_all(
+    ground: &Ground,
+    dir: &LeaseDir,
+    owner: &Owner,
+    grace: Duration,
+) -> Result<(), Problem> {
     if dir.is_starting()? {
         end_carriers(dir, owner.attempt, grace)?;
         dir.unmark_starting()?;
     }
     match dir.started()? {
-        Some(started) => stop(dir, &started.process, owner.attempt, grace),
+        Some(started) => stop(ground, dir, &started.process, owner.attempt, grace),
         None if dir.file("stdout.log").exists() => end_carriers(dir, owner.attempt, grace),
         None => Ok(()),
     }
 }
 
-fn stop(dir: &LeaseDir, process: &Process, attempt: Uuid, grace: Duration) -> Result<(), Problem> {
+fn stop(
+    ground: &Ground,
+    dir: &LeaseDir,
+    process: &Process,
+    attempt: Uuid,
+    grace: Duration,
+) -> Result<(), Problem> {
     let Some(pid) = Some(process.pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
         return Ok(());
     };
@@ -95,7 +106,15 @@ fn stop(dir: &LeaseDir, process: &Process, attempt: Uuid, grace: Duration) -> Re
         }
         Standing::Gone => false,
     };
-    end_rest(dir, pid, attempt, deadline, told)
+    if is_empty(pid) {
+        return Ok(());
+    }
+    // What is left of the group after its leader ended, if it is more than a leader that nobody reaped yet.
+    let (session, mark) = (pid.as_raw_nonzero().get(), dir.mark());
+    end_found(deadline, told, || {
+        let members = ground.census.since(Instant::now())?;
+        carriers(members.members(session), &mark, attempt)
+    })
 }
 
 /// Ends a group through its leader, which `fd` proves to be ours.
@@ -111,42 +130,32 @@ fn end_leader(pid: Pid, fd: &OwnedFd, deadline: Instant) -> Result<(), Problem> 
     if wait(fd, deadline_in(KILL_TIMEOUT))? { Ok(()) } else { Err(unkillable(pid)) }
 }
 
-/// Ends what is left of the group after its leader ended.
-fn end_rest(
-    dir: &LeaseDir,
-    leader: Pid,
-    attempt: Uuid,
-    deadline: Instant,
-    told: bool,
-) -> Result<(), Problem> {
-    if is_empty(leader) {
-        return Ok(());
-    }
-    let session = leader.as_raw_nonzero().get();
-    end_found(dir, attempt, deadline, told, |carrier| carrier.stat.session == session)
-}
-
 /// Ends every process that carries the attempt's UUID.
 pub(super) fn end_carriers(dir: &LeaseDir, attempt: Uuid, grace: Duration) -> Result<(), Problem> {
-    end_found(dir, attempt, deadline_in(grace), false, |_| true)
+    let mark = dir.mark();
+    end_found(deadline_in(grace), false, || scan(&mark, attempt))
 }
 
 /// Ends every verify command of the attempt that an earlier driver left.
 pub(super) fn end_verifying(dir: &LeaseDir, attempt: Uuid) -> Result<(), Problem> {
-    end_found(dir, attempt, Instant::now(), true, |carrier| carrier.verify)
+    let mark = dir.mark();
+    end_found(Instant::now(), true, || {
+        let mut found = scan(&mark, attempt)?;
+        found.retain(|carrier| carrier.verify);
+        Ok(found)
+    })
 }
 
+/// Ends whatever `look` finds, until it finds nothing.
 fn end_found(
-    dir: &LeaseDir,
-    attempt: Uuid,
     deadline: Instant,
     told: bool,
-    wanted: impl Fn(&Carrier) -> bool,
+    look: impl Fn() -> Result<Vec<Carrier>, Problem>,
 ) -> Result<(), Problem> {
     let mut told = told;
     for _ in 0..ROUNDS_MAX {
         let mut found = Vec::new();
-        for carrier in scan(&dir.mark(), attempt)?.into_iter().filter(|carrier| wanted(carrier)) {
+        for carrier in look()? {
             if let Some(fd) = held(&carrier)? {
                 found.push((carrier.pid, fd));
             }
