@@ -35,12 +35,11 @@ impl Loop {
         self.apply_file(&Edit::File { shape: Box::new(shape), digest }).err()
     }
 
-    /// Plans the file's content, and confirms the plan by its own hash.
+    /// Plans the file's content, and confirms that plan.
     fn apply_file(&mut self, edit: &Edit) -> Result<(), String> {
         let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
         let now = self.now();
-        let plan = self.state.plan(edit, now).map_err(|refusal| refusal.message)?;
-        let confirmed = self.state.confirm(edit, plan.hash, &source, false, now);
+        let confirmed = self.state.confirm_own(edit, &source, now);
         let confirmed = confirmed.map_err(|refusal| refusal.message)?;
         if !confirmed.commit.is_empty() {
             self.submit(confirmed.commit);

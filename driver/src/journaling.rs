@@ -41,14 +41,34 @@ impl State {
         tally.failures +=
             notes.iter().filter(|note| matches!(note.what, NoteKind::Failure { .. })).count();
         for note in &notes {
-            self.tell(subject(note), note.what.word(), &note.what.to_string(), now, commit);
+            let (subject, kind, text) = (subject(note), note.what.word(), note.what.to_string());
+            if matches!(note.what, NoteKind::Stage { .. } | NoteKind::Reaped) {
+                // Every step of every node: for the journal, and too much for a log that people read.
+                tracing::debug!(%subject, kind, "{}", Redacted::new(&text));
+                self.write_event(subject, kind, &text, now, commit);
+            } else {
+                self.tell(subject, kind, &text, now, commit);
+            }
         }
         let groups: BTreeSet<GroupId> = changed.iter().map(|slot| slot.group.clone()).collect();
         self.close_operations(&groups, &mut commit.operations);
     }
 
-    /// Writes one event, and keeps it for the lists.
+    /// Logs one event and writes it.
     pub(crate) fn tell(
+        &mut self,
+        subject: Subject,
+        kind: &'static str,
+        text: &str,
+        now: Timestamp,
+        commit: &mut Commit,
+    ) {
+        tracing::info!(%subject, kind, "{}", Redacted::new(text));
+        self.write_event(subject, kind, text, now, commit);
+    }
+
+    /// Writes one event, and keeps it for the lists.
+    fn write_event(
         &mut self,
         subject: Subject,
         kind: &'static str,
@@ -58,7 +78,6 @@ impl State {
     ) {
         let text = Redacted::new(text);
         let pass = self.counters.pass.next();
-        tracing::info!(%subject, kind, "{text}");
         self.history.push_event(EventView {
             seq: 0,
             at: now,

@@ -34,6 +34,7 @@ mod start;
 mod state;
 pub mod view;
 mod view_build;
+mod waiting;
 mod watch_file;
 
 pub use clock::{Clock, system_clock};

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use checkpoint::store::{Commit, Store, Ticket};
 use executor::dispatch::Dispatcher;
-use reconciler_core::{fold::Fact, id::LogicalNodeId, time::Timestamp};
+use reconciler_core::{id::LogicalNodeId, time::Timestamp};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -20,6 +20,7 @@ use crate::{
     publish::Published,
     state::State,
     view::DriverView,
+    waiting::Waiting,
 };
 
 /// What came up since the last pass, beside the facts.
@@ -48,7 +49,7 @@ pub(crate) struct Loop {
     /// Least time between two passes, so that a person can watch the steps.
     pub(crate) pace: Duration,
     /// What came in and is not folded yet.
-    pub(crate) facts: Vec<Fact>,
+    pub(crate) facts: Waiting,
     /// Slots that are being looked at.
     pub(crate) looking: BTreeSet<LogicalNodeId>,
     /// Asks that wait for the first observation.

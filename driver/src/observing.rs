@@ -81,7 +81,13 @@ impl Loop {
                     tracing::info!(%slot, stage = ?observation.stage, "{line}");
                 }
                 let (seq, stage) = (observation.seq, observation.stage);
-                ("session", Fact::Session { slot, attempt, session, seq, stage })
+                return self.facts.push_patiently(Fact::Session {
+                    slot,
+                    attempt,
+                    session,
+                    seq,
+                    stage,
+                });
             }
             Report::Listed { provider, listing, visibility } => {
                 return self.take_listing(provider, listing, millis(visibility));

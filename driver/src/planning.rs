@@ -145,23 +145,33 @@ impl State {
             let moved = what_moved(&plan);
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
+        self.take(edit, &plan, source, now)
+    }
+
+    /// Plans `edit` and confirms that very plan: for what nobody is asked about.
+    pub(crate) fn confirm_own(
+        &mut self,
+        edit: &Edit,
+        source: &Source,
+        now: Timestamp,
+    ) -> Result<Confirmed, Refusal> {
+        let plan = self.plan(edit, now)?;
+        self.take(edit, &plan, source, now)
+    }
+
+    /// Makes what `edit` leads to the live shape under `plan`, and opens its operations.
+    fn take(
+        &mut self,
+        edit: &Edit,
+        plan: &LifecyclePlan,
+        source: &Source,
+        now: Timestamp,
+    ) -> Result<Confirmed, Refusal> {
         let digest = match edit {
             Edit::File { digest, .. } => Some(digest.clone()),
             Edit::None | Edit::Counts { .. } | Edit::Down => None,
         };
         let target = self.target(edit)?;
-        Ok(self.take(target, &plan, digest, source, now))
-    }
-
-    /// Makes `target` the live shape under `plan`, and opens its operations.
-    fn take(
-        &mut self,
-        target: Arc<ClusterShape>,
-        plan: &LifecyclePlan,
-        digest: Option<String>,
-        source: &Source,
-        now: Timestamp,
-    ) -> Confirmed {
         let mut commit = Commit { at: now, ..Commit::default() };
         let was_waiting = std::mem::replace(&mut self.mode, Mode::Driving) == Mode::Waiting;
         let reshaped = target.generation != self.shape.generation;
@@ -193,7 +203,7 @@ impl State {
         } else {
             self.mark_changed(&old);
         }
-        Confirmed { generation: self.shape.generation, commit }
+        Ok(Confirmed { generation: self.shape.generation, commit })
     }
 
     fn open_for(&mut self, plan: &LifecyclePlan, commit: &mut Commit) {

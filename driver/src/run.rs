@@ -99,6 +99,8 @@ impl Loop {
             if let Some(reason) = self.stop {
                 return self.finish(reason).await;
             }
+            // One sync for all that the passes since the last wait have to write.
+            self.store.flush();
             let until = self.wake_at();
             tokio::select! {
                 biased;
@@ -153,18 +155,19 @@ impl Loop {
     fn has_work(&self) -> bool {
         let due = self.state.next_due().is_some_and(|at| at <= (self.clock)());
         let decides = self.state.mode == Mode::Driving;
-        self.has_news() || (decides && due)
+        self.news_at().is_some_and(|at| at <= Instant::now()) || (decides && due)
     }
 
-    /// True if something came in, changed, or was decided and has a next step.
-    fn has_news(&self) -> bool {
-        !self.facts.is_empty() || self.state.cluster.has_dirty() || self.news.next_step
+    /// From when on there is something to do about what came in, changed, or was decided and has a next step.
+    fn news_at(&self) -> Option<Instant> {
+        let now = self.state.cluster.has_dirty() || self.news.next_step;
+        if now { Some(self.next_pass) } else { self.facts.due().map(|at| at.max(self.next_pass)) }
     }
 
     pub(crate) fn one_pass(&mut self) {
         let now = (self.clock)();
         let input = PassInput {
-            facts: std::mem::take(&mut self.facts),
+            facts: self.facts.take(),
             trigger: std::mem::replace(&mut self.trigger, "due"),
             room: self.dispatcher.room(),
             now,
@@ -230,9 +233,7 @@ impl Loop {
         if self.barrier.is_some() || !self.listings.first_round_over() {
             return earliest;
         }
-        if self.has_news() {
-            return self.next_pass;
-        }
+        let earliest = self.news_at().map_or(earliest, |at| at.min(earliest));
         let now = (self.clock)();
         let due = self.state.next_due().filter(|_| self.state.mode == Mode::Driving);
         match due {
@@ -266,6 +267,7 @@ impl Loop {
             if (reported && written) || Instant::now() > patience {
                 return Ok(Ended { reason, unfinished });
             }
+            self.store.flush();
             let waited = tokio::time::timeout_at(patience, self.inbox.recv()).await;
             if let Ok(Some(Wake::Report(report))) = waited {
                 self.take_report(report);

@@ -31,6 +31,7 @@ use crate::{
     run::{DriveError, Ended},
     state::{Mode, State},
     view::DriverView,
+    waiting::Waiting,
 };
 
 /// How a driver begins.
@@ -229,7 +230,7 @@ pub fn start_on<E>(
         follow: options.follow.map(|f| Follow::new(f.path, f.load, f.auto, options.providers)),
         answers: Answers::default(),
         pace: options.pace,
-        facts: Vec::new(),
+        facts: Waiting::default(),
         looking: std::collections::BTreeSet::new(),
         early: Vec::new(),
         open_commits: 0,

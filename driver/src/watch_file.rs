@@ -1,10 +1,12 @@
 //! Notices that a file may have changed: through the kernel's notices about its directory, without polling.
 
-use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt as _, path::Path, time::Duration};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tokio::net::unix::pipe;
 
+/// Notices of other files in the directory may come thick: they are taken together, this long after the last.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of a notice before its name: watch, mask, cookie and the length of the name, four bytes each.
 const HEADER: usize = 16;
 
@@ -35,6 +37,7 @@ pub(crate) async fn watch_file(path: &Path, changed: impl Fn() -> bool) -> io::R
         if names(seen).any(|file| file == name.as_bytes()) && !changed() {
             return Ok(());
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The seam between the driver and whatever keeps its journal: submit and poll.
 //!
 //! Submitting never waits for the disk, and polling never waits at all, so that a simulator can complete commits
-//! in an order of its own. Answers come in the order of submission.
+//! in an order of its own. What is submitted up to a flush can share one sync. Answers come in the order of submission.
 
 use std::sync::Arc;
 
@@ -22,10 +22,15 @@ use crate::{
 
 /// A store of commits.
 pub trait Store: Send {
-    /// Hands over a commit. The answer comes from [`poll`](Self::poll) under the ticket.
-    ///
-    /// Waits only while more commits are queued than the store has room for.
+    /// Takes a commit. Nothing is written before the next [`flush`](Self::flush); the answer comes from
+    /// [`poll`](Self::poll) under the ticket.
     fn submit(&mut self, commit: Commit) -> Ticket;
+
+    /// Begins to write what was submitted; polling does so too.
+    ///
+    /// Waits only while more is queued than the store has room for. A store that writes when it is polled has nothing
+    /// to begin.
+    fn flush(&mut self) {}
 
     /// The next answer, if one is there. Answers come in the order of submission, each once.
     fn poll(&mut self) -> Option<Committed>;

@@ -29,7 +29,7 @@ use crate::{
     schema::{self, SchemaError},
 };
 
-/// Commits that may wait: more than a driver ever has on its way; beyond it submitting waits.
+/// Batches that may wait: more than a driver ever has on its way; beyond it flushing waits.
 const QUEUE_MAX: usize = 1_024;
 
 /// Bounds of a journal.
@@ -54,7 +54,9 @@ pub struct JournalStats {
 #[derive(Debug)]
 pub struct Journal {
     /// Nothing once the journal is being dropped.
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<Vec<Job>>>,
+    /// Submitted and not handed to the writer yet.
+    submitted: Vec<Job>,
     answers: Receiver<Committed>,
     outstanding: VecDeque<Ticket>,
     last: Ticket,
@@ -120,6 +122,7 @@ impl Journal {
         let writer = thread.spawn(|| writer.run()).map_err(|error| OpenError::io(dir, error))?;
         let journal = Self {
             jobs: Some(jobs),
+            submitted: Vec::new(),
             answers,
             outstanding: VecDeque::new(),
             last: Ticket(0),
@@ -159,6 +162,7 @@ impl Journal {
 
     /// Waits for the next answer; nothing if none is outstanding.
     pub fn wait(&mut self) -> Option<Committed> {
+        self.flush();
         let ticket = self.outstanding.pop_front()?;
         match self.answers.recv() {
             Ok(answer) => Some(answer),
@@ -171,11 +175,16 @@ impl Store for Journal {
     fn submit(&mut self, commit: Commit) -> Ticket {
         self.last = Ticket(self.last.0.saturating_add(1));
         self.outstanding.push_back(self.last);
-        // A writer that is gone answers through `poll`, which sees its closed channel.
-        if let Some(jobs) = &self.jobs {
-            jobs.send((self.last, commit)).unwrap_or_default();
-        }
+        self.submitted.push((self.last, commit));
         self.last
+    }
+
+    fn flush(&mut self) {
+        let batch = std::mem::take(&mut self.submitted);
+        // A writer that is gone answers through `poll`, which sees its closed channel.
+        if let Some(jobs) = self.jobs.as_ref().filter(|_| !batch.is_empty()) {
+            jobs.send(batch).unwrap_or_default();
+        }
     }
 
     fn is_used(&self, hash: &PlanHash) -> bool {
@@ -183,6 +192,7 @@ impl Store for Journal {
     }
 
     fn poll(&mut self) -> Option<Committed> {
+        self.flush();
         let ticket = *self.outstanding.front()?;
         let answer = match self.answers.try_recv() {
             Ok(answer) => answer,
@@ -198,6 +208,7 @@ impl Store for Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        self.flush();
         // Closing the queue ends the writer after what it holds; only then may the lock go.
         drop(self.jobs.take());
         if let Some(writer) = self.writer.take() {

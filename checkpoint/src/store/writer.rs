@@ -21,7 +21,7 @@ use super::{
 };
 use crate::owner;
 
-/// Commits in one transaction at most, so that the first of them does not wait for ever.
+/// From so many commits on a transaction takes no more, so that the first of them does not wait for ever.
 const BATCH_MAX: usize = 256;
 /// Pages in the write-ahead log that are worth moving when nothing else is to be done.
 const IDLE_PAGES: u32 = 256;
@@ -74,7 +74,7 @@ impl Drop for Wake {
 pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) fence: Fence,
-    pub(super) jobs: Receiver<Job>,
+    pub(super) jobs: Receiver<Vec<Job>>,
     pub(super) answers: Sender<Committed>,
     pub(super) shared: Arc<Shared>,
     pub(super) failed: Option<StoreError>,
@@ -102,11 +102,11 @@ impl Writer {
 
     /// Waits for a commit and takes what else is waiting; moves the log while nothing is.
     fn next_batch(&mut self) -> Option<Vec<Job>> {
-        let first = if self.shared.log_pages.load(Ordering::Relaxed) < IDLE_PAGES {
+        let mut batch = if self.shared.log_pages.load(Ordering::Relaxed) < IDLE_PAGES {
             self.jobs.recv().ok()?
         } else {
             match self.jobs.recv_timeout(IDLE_AFTER) {
-                Ok(job) => job,
+                Ok(batch) => batch,
                 Err(RecvTimeoutError::Timeout) => {
                     self.move_log(IDLE_PAGES);
                     self.jobs.recv().ok()?
@@ -114,8 +114,10 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         };
-        let mut batch = vec![first];
-        batch.extend(self.jobs.try_iter().take(BATCH_MAX.saturating_sub(1)));
+        while batch.len() < BATCH_MAX {
+            let Ok(next) = self.jobs.try_recv() else { break };
+            batch.extend(next);
+        }
         Some(batch)
     }
 

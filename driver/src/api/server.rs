@@ -99,7 +99,9 @@ async fn snapshot(
         drop(timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await);
     }
     let latest = published.borrow().clone();
-    Ok(Json(latest.view()).into_response())
+    // The text of a large fleet takes longer to make than a pass may wait.
+    let made = tokio::task::spawn_blocking(move || Json(latest.view()).into_response()).await;
+    made.map_err(|_panic| Refused(refuse(RefusalKind::Unavailable, "the snapshot was not made")))
 }
 
 async fn plan(State(handle): State<Handle>, call: Body<PlanCall>) -> Result<Response, Refused> {

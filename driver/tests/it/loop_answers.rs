@@ -121,9 +121,11 @@ fn a_plan_is_stale_once_the_world_moved() {
 fn an_empty_plan_opens_nothing() {
     let stand = Stand::new(2);
     let run = stand.up(&[("web", 2)]);
-    let done = || stand.journal().operations(10).unwrap().iter().all(|o| o.closed_at.is_some());
-    eventually("the operation is closed", done);
     let view = run.view();
+    let written =
+        || stand.journal().passes(1).unwrap().first().is_some_and(|p| p.pass == view.pass);
+    eventually("the last pass is written", written);
+    assert!(stand.journal().operations(10).unwrap().iter().all(|o| o.closed_at.is_some()));
     let (bytes, calls) = (stand.bytes(), stand.world.with(|land| land.calls.len()));
     for edit in [Edit::None, counts(&[("web", 2)]), stand.declare(&[("web", 2)])] {
         let plan = run.plan(&edit).unwrap();

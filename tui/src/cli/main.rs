@@ -61,10 +61,7 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
         Verb::Run(verb) => {
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(2)
-                .enable_all()
-                .build()
+            let runtime = runtime(&verb)
                 .map_err(|error| Failure::internal("cannot start the runtime", &error))?;
             let outcome = runtime.block_on(run_async(verb, global, catalogue));
             // Blocking reads of a terminal or a pipe may never end; the process does.
@@ -72,6 +69,17 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
             outcome
         }
     }
+}
+
+/// One thread where only a driver may run: its work is short and passes from hand to hand, and what blocks has threads
+/// of its own. The console draws beside its driver.
+fn runtime(verb: &RunVerb) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = if matches!(verb, RunVerb::Console { .. }) {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    builder.worker_threads(2).enable_all().build()
 }
 
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
