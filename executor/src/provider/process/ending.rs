@@ -1,5 +1,6 @@
 //! How a process ended: asked of the kernel once, kept on disk for the next driver.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -15,22 +16,48 @@ use super::{
     problem::Problem,
 };
 
-/// The status of a process that ended, recorded in its lease.
+/// A process that ended, and how.
 ///
 /// The kernel is asked without reaping first, and the process is reaped only after its status is on disk: of
 /// two who notice the same end, one finds the process and the other finds the record. A process that is not our
 /// child (its driver died) tells us nothing; then the record counts, or nobody knows.
-pub(super) fn conclude(dir: &LeaseDir, process: &Process, fd: Option<&OwnedFd>) -> ExitStatus {
-    let seen = fd.and_then(|fd| peek(fd).map(|status| (fd, status)));
-    let Some((fd, status)) = seen else {
-        return recorded(dir, process);
-    };
-    let ended = Ended { status, process: process.clone() };
-    if let Err(problem) = dir.record_ended(&ended) {
-        tracing::warn!(problem = %problem.told(), "cannot record how a node ended");
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    pub(super) status: ExitStatus,
+    /// The process, if it is still there to be reaped.
+    unreaped: Option<&'a OwnedFd>,
+}
+
+impl<'a> Ending<'a> {
+    /// How `process` ended.
+    pub(super) fn of(dir: &LeaseDir, process: &Process, fd: Option<&'a OwnedFd>) -> Self {
+        match fd.and_then(|fd| Some((peek(fd)?, fd))) {
+            Some((status, fd)) => Self { status, unreaped: Some(fd) },
+            None => Self { status: recorded(dir, process), unreaped: None },
+        }
     }
-    reap(fd);
-    ended.status
+
+    /// Keeps the status in the lease, and lets the process go.
+    pub(super) fn keep(&self, dir: &LeaseDir, process: &Process) {
+        let Some(fd) = self.unreaped else { return };
+        let ended = Ended { status: self.status.clone(), process: process.clone() };
+        match dir.record_ended(&ended) {
+            // The lease was given back meanwhile: nobody will ask.
+            Err(Problem::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(problem) => {
+                tracing::warn!(problem = %problem.told(), "cannot record how a node ended");
+            }
+            Ok(()) => {}
+        }
+        reap(fd);
+    }
+}
+
+/// The status of a process that ended, kept in its lease.
+pub(super) fn conclude(dir: &LeaseDir, process: &Process, fd: Option<&OwnedFd>) -> ExitStatus {
+    let ending = Ending::of(dir, process, fd);
+    ending.keep(dir, process);
+    ending.status
 }
 
 fn recorded(dir: &LeaseDir, process: &Process) -> ExitStatus {

@@ -105,6 +105,11 @@ impl Ground {
         released.insert(attempt);
     }
 
+    /// Forgets that the attempt went: it gets a lease once more.
+    pub(super) fn unrelease(&self, attempt: Uuid) {
+        locked(&self.released).remove(&attempt);
+    }
+
     /// Notes that `process` is watched through `fd`.
     pub(super) fn note_watched(&self, attempt: Uuid, process: &Process, fd: &Arc<OwnedFd>) {
         locked(&self.watched).insert(attempt, (process.clone(), Arc::downgrade(fd)));

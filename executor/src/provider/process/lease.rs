@@ -102,6 +102,7 @@ fn place(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<(), Problem> 
         other => other,
     };
     built?;
+    ground.unrelease(owner.attempt);
     fs::rename(hidden.path(), dir.path()).map_err(Problem::io("create", dir.path()))
 }
 

@@ -17,6 +17,8 @@ use reconciler_core::{
     redact::Redacted,
 };
 
+use tokio::sync::oneshot;
+
 use super::{
     files::Process, ground::Ground, lease, logs, look, problem::Problem, session, stop,
     watch::watch,
@@ -66,11 +68,23 @@ impl ProcessProvider {
         &self,
         job: impl FnOnce(&Ground) -> Result<T, EffectFailure> + Send + 'static,
     ) -> Work<'a, Result<T, EffectFailure>> {
+        let answer = self.beside(job);
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(Problem::Crashed.ambiguous())) })
+    }
+
+    /// Does `job` on a thread that may block, and clears up there once the answer is on its way.
+    fn beside<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Ground) -> T + Send + 'static,
+    ) -> oneshot::Receiver<T> {
         let ground = Arc::clone(&self.ground);
-        Box::pin(async move {
-            let done = tokio::task::spawn_blocking(move || job(&ground)).await;
-            done.unwrap_or_else(|_panic| Err(Problem::Crashed.ambiguous()))
-        })
+        let (sender, answer) = oneshot::channel();
+        drop(tokio::task::spawn_blocking(move || {
+            // Whoever does not wait any more needs no answer.
+            drop(sender.send(job(&ground)));
+            ground.sweeper.sweep();
+        }));
+        answer
     }
 }
 
@@ -104,11 +118,8 @@ impl Provider for ProcessProvider {
     }
 
     fn list_owned(&self, run: Uuid) -> Work<'_, Listing> {
-        let ground = Arc::clone(&self.ground);
-        Box::pin(async move {
-            let done = tokio::task::spawn_blocking(move || look::list(&ground, run)).await;
-            done.unwrap_or_else(|_panic| Listing::Unknown(crashed()))
-        })
+        let answer = self.beside(move |ground| look::list(ground, run));
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Listing::Unknown(crashed())) })
     }
 
     fn inspect<'a>(
@@ -118,12 +129,14 @@ impl Provider for ProcessProvider {
         attempt: AttemptId,
         lease: Option<&'a LeaseFacts>,
     ) -> Work<'a, Look> {
-        let (ground, slot, leased) = (Arc::clone(&self.ground), slot.clone(), lease.is_some());
-        Box::pin(async move {
-            let job = move || look::inspect(&ground, run, &slot, attempt, leased);
-            let done = tokio::task::spawn_blocking(job).await;
-            done.unwrap_or_else(|_panic| Look::Unknown { why: crashed() })
-        })
+        // What this process itself saw go needs no look at the disk.
+        if self.ground.has_released(attempt.uuid) {
+            return Box::pin(std::future::ready(Look::Absent));
+        }
+        let (slot, leased) = (slot.clone(), lease.is_some());
+        let job = move |ground: &Ground| look::inspect(ground, run, &slot, attempt, leased);
+        let answer = self.beside(job);
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Look::Unknown { why: crashed() }) })
     }
 
     fn destroy_lease<'a>(

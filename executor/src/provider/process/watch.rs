@@ -16,8 +16,10 @@ use reconciler_core::{
     observed::{Handle, LeaseFacts},
 };
 
+use tokio::sync::oneshot;
+
 use super::{
-    ending::{conclude, wait},
+    ending::{Ending, wait},
     files::{LeaseDir, Process, parse_lease_name},
     ground::Ground,
     identity::{Standing, standing},
@@ -52,16 +54,21 @@ pub(super) fn watch(
             return None;
         }
     };
+    let lane = ground.lane(attempt);
     Some(async move {
         let fd = match fd {
             Some(fd) if runs => until_end(fd).await,
             other => other,
         };
-        let done = tokio::task::spawn_blocking(move || {
-            let status = conclude(&dir, &process, fd.as_deref());
-            Exit { status, tail: tail(&dir) }
-        });
-        done.await.unwrap_or_else(|error| {
+        let (sender, answer) = oneshot::channel();
+        drop(tokio::task::spawn_blocking(move || {
+            let ending = Ending::of(&dir, &process, fd.as_deref());
+            // Told before it is kept: the next step need not wait for the disk. Whoever is gone needs no answer.
+            drop(sender.send(Exit { status: ending.status.clone(), tail: tail(&dir) }));
+            let _busy = lane.enter();
+            ending.keep(&dir, &process);
+        }));
+        answer.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot tell how a node ended");
             Exit { status: ExitStatus::Unknown, tail: "".into() }
         })
