@@ -57,6 +57,8 @@ pub(crate) struct Loop {
     /// Commits that were submitted and not answered.
     pub(crate) open_commits: usize,
     pub(crate) barrier: Option<Ticket>,
+    /// True if a pass ran that nobody was shown yet.
+    pub(crate) unpublished: bool,
     pub(crate) trigger: &'static str,
     /// What came up since the last pass, beside the facts.
     pub(crate) news: News,

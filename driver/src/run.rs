@@ -99,8 +99,6 @@ impl Loop {
             if let Some(reason) = self.stop {
                 return self.finish(reason).await;
             }
-            // One sync for all that the passes since the last wait have to write.
-            self.store.flush();
             let until = self.wake_at();
             tokio::select! {
                 biased;
@@ -115,6 +113,11 @@ impl Loop {
             }
             self.poll_store()?;
             self.turn();
+            // One sync for all that the passes of this turn have to write; it begins before anybody is shown them.
+            self.store.flush();
+            if std::mem::take(&mut self.unpublished) {
+                self.publish();
+            }
         }
     }
 
@@ -194,7 +197,7 @@ impl Loop {
             self.look_for_missing();
         }
         self.finish_releases();
-        self.publish();
+        self.unpublished = true;
     }
 
     /// Decides every slot anew now and then: the worklist is an optimisation, and this is its check.
@@ -262,6 +265,7 @@ impl Loop {
             let unwritten = !self.facts.is_empty() || self.state.cluster.has_dirty();
             if self.barrier.is_none() && unwritten {
                 self.one_pass();
+                self.publish();
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
             if (reported && written) || Instant::now() > patience {

@@ -235,6 +235,7 @@ pub fn start_on<E>(
         early: Vec::new(),
         open_commits: 0,
         barrier: None,
+        unpublished: false,
         trigger: "start",
         news: News::default(),
         watches: false,

@@ -18,9 +18,12 @@ use rustix::{
     process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, prlimit, setrlimit},
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
     census::Census,
     ending::wait,
+    errands::Errands,
     fence::FenceFile,
     files::{LeaseDir, Owner, Process, lease_name},
     lock::locked,
@@ -45,6 +48,9 @@ pub(super) struct Ground {
     pub(super) rotation: Rotation,
     pub(super) sweeper: Sweeper,
     pub(super) census: Census,
+    pub(super) errands: Errands,
+    /// Turns for effects that only work and never wait.
+    pub(super) turns: Semaphore,
     open_files: Option<Rlimit>,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
@@ -61,6 +67,8 @@ impl Ground {
             rotation: Rotation::new(log_max_bytes),
             sweeper: Sweeper::default(),
             census: Census::default(),
+            errands: Errands::default(),
+            turns: Semaphore::new(turns()),
             open_files: raise_open_files(),
             lanes: Mutex::default(),
             released: Mutex::default(),
@@ -194,9 +202,18 @@ impl Lane {
         guard
     }
 
+    /// Enters if no effect of this attempt is under way.
+    pub(super) fn try_enter(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.busy.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// True if an effect of this attempt is under way.
     pub(super) fn is_busy(&self) -> bool {
-        matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock))
+        self.try_enter().is_none()
     }
 
     /// True if a cancel waits for the lane.
@@ -221,6 +238,11 @@ pub(super) fn kill_group(pid: Pid) {
             tracing::warn!(pid = pid.as_raw_nonzero().get(), %error, "cannot kill a process group");
         }
     }
+}
+
+/// Two for each processor: one works while the other waits for the file system.
+fn turns() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get().saturating_mul(2))
 }
 
 /// Watching a node takes a descriptor, and the usual soft limit is 1 024. Gives the limit before the change.

@@ -8,6 +8,7 @@
 
 mod census;
 mod ending;
+mod errands;
 mod factory;
 mod fence;
 mod files;

@@ -64,28 +64,42 @@ impl ProcessProvider {
         logs::log_paths(state_dir, slot)
     }
 
+    /// An effect that may wait for something: for a workload to end, or for a command.
     fn effect<'a, T: Send + 'static>(
         &self,
         job: impl FnOnce(&Ground) -> Result<T, EffectFailure> + Send + 'static,
     ) -> Work<'a, Result<T, EffectFailure>> {
-        let answer = self.beside(job);
+        let answer = beside(&self.ground, job);
         Box::pin(async move { answer.await.unwrap_or_else(|_| Err(Problem::Crashed.ambiguous())) })
     }
 
-    /// Does `job` on a thread that may block, and clears up there once the answer is on its way.
-    fn beside<T: Send + 'static>(
+    /// An effect that only works: more of them at once than the machine can do would get in each other's way.
+    fn brief<'a, T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Ground) -> T + Send + 'static,
-    ) -> oneshot::Receiver<T> {
+        job: impl FnOnce(&Ground) -> Result<T, EffectFailure> + Send + 'static,
+    ) -> Work<'a, Result<T, EffectFailure>> {
         let ground = Arc::clone(&self.ground);
-        let (sender, answer) = oneshot::channel();
-        drop(tokio::task::spawn_blocking(move || {
-            // Whoever does not wait any more needs no answer.
-            drop(sender.send(job(&ground)));
-            ground.sweeper.sweep();
-        }));
-        answer
+        Box::pin(async move {
+            let _turn = ground.turns.acquire().await;
+            let answer = beside(&ground, job);
+            answer.await.unwrap_or_else(|_| Err(Problem::Crashed.ambiguous()))
+        })
     }
+}
+
+/// Does `job` on a thread that may block, and clears up there once the answer is on its way.
+fn beside<T: Send + 'static>(
+    ground: &Arc<Ground>,
+    job: impl FnOnce(&Ground) -> T + Send + 'static,
+) -> oneshot::Receiver<T> {
+    let ground = Arc::clone(ground);
+    let (sender, answer) = oneshot::channel();
+    drop(tokio::task::spawn_blocking(move || {
+        // Whoever does not wait any more needs no answer.
+        drop(sender.send(job(&ground)));
+        ground.sweeper.sweep();
+    }));
+    answer
 }
 
 impl Provider for ProcessProvider {
@@ -99,7 +113,7 @@ impl Provider for ProcessProvider {
         request: &'a NodeRequest,
     ) -> Work<'a, Result<Leased, EffectFailure>> {
         let (ctx, request) = (ctx.clone(), request.clone());
-        self.effect(move |ground| lease::create(ground, &ctx, &request))
+        self.brief(move |ground| lease::create(ground, &ctx, &request))
     }
 
     fn lookup_endpoint<'a>(
@@ -108,7 +122,7 @@ impl Provider for ProcessProvider {
         _lease: &'a LeaseFacts,
     ) -> Work<'a, Result<Option<Endpoint>, EffectFailure>> {
         let ctx = ctx.clone();
-        self.effect(move |ground| {
+        self.brief(move |ground| {
             let (dir, owner) = ground.owned(&ctx).map_err(|problem| problem.definite())?;
             match owner {
                 Some(owner) => Ok(Some(owner.endpoint())),
@@ -118,7 +132,7 @@ impl Provider for ProcessProvider {
     }
 
     fn list_owned(&self, run: Uuid) -> Work<'_, Listing> {
-        let answer = self.beside(move |ground| look::list(ground, run));
+        let answer = beside(&self.ground, move |ground| look::list(ground, run));
         Box::pin(async move { answer.await.unwrap_or_else(|_| Listing::Unknown(crashed())) })
     }
 
@@ -135,7 +149,7 @@ impl Provider for ProcessProvider {
         }
         let (slot, leased) = (slot.clone(), lease.is_some());
         let job = move |ground: &Ground| look::inspect(ground, run, &slot, attempt, leased);
-        let answer = self.beside(job);
+        let answer = beside(&self.ground, job);
         Box::pin(async move { answer.await.unwrap_or_else(|_| Look::Unknown { why: crashed() }) })
     }
 
@@ -155,7 +169,9 @@ impl Provider for ProcessProvider {
         sink: SessionSink,
     ) -> Work<'a, Result<Handle, EffectFailure>> {
         let (ctx, start) = (ctx.clone(), start.clone());
-        self.effect(move |ground| session::start(ground, &ctx, &start, &sink))
+        let verifies = !start.request.spec.boot.verify.is_empty();
+        let job = move |ground: &Ground| session::start(ground, &ctx, &start, &sink);
+        if verifies { self.effect(job) } else { self.brief(job) }
     }
 
     fn cancel_bootstrap<'a>(
@@ -176,7 +192,7 @@ impl Provider for ProcessProvider {
         _workload: &'a Handle,
     ) -> Work<'a, Result<(), EffectFailure>> {
         let ctx = ctx.clone();
-        self.effect(move |ground| session::complete(ground, &ctx))
+        self.brief(move |ground| session::complete(ground, &ctx))
     }
 
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {

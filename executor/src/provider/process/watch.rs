@@ -19,7 +19,7 @@ use reconciler_core::{
 use tokio::sync::oneshot;
 
 use super::{
-    ending::{Ending, wait},
+    ending::{Ending, conclude, wait},
     files::{LeaseDir, Process, parse_lease_name},
     ground::Ground,
     identity::{Standing, standing},
@@ -54,20 +54,26 @@ pub(super) fn watch(
             return None;
         }
     };
-    let lane = ground.lane(attempt);
+    let (lane, errands) = (ground.lane(attempt), ground.errands.clone());
     Some(async move {
         let fd = match fd {
             Some(fd) if runs => until_end(fd).await,
             other => other,
         };
         let (sender, answer) = oneshot::channel();
-        drop(tokio::task::spawn_blocking(move || {
+        errands.run(move || {
             let ending = Ending::of(&dir, &process, fd.as_deref());
             // Told before it is kept: the next step need not wait for the disk. Whoever is gone needs no answer.
             drop(sender.send(Exit { status: ending.status.clone(), tail: tail(&dir) }));
-            let _busy = lane.enter();
-            ending.keep(&dir, &process);
-        }));
+            if let Some(_busy) = lane.try_enter() {
+                return ending.keep(&dir, &process);
+            }
+            // An effect of this attempt may take long; other errands do not wait for it.
+            drop(tokio::task::spawn_blocking(move || {
+                let _busy = lane.enter();
+                conclude(&dir, &process, fd.as_deref());
+            }));
+        });
         answer.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot tell how a node ended");
             Exit { status: ExitStatus::Unknown, tail: "".into() }
