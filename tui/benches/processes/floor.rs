@@ -8,14 +8,24 @@ use std::{
     time::Instant,
 };
 
-use crate::{report::median, stub::Stub};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, PidfdFlags, pidfd_open},
+};
 
+use crate::{
+    report::median,
+    stub::{Stamps, Stub},
+};
+
+/// The file that the nodes of the floors stamp.
+const STAMPS: &str = "floor-stamps";
 const SYNCS: usize = 60;
 const RESTARTS: usize = 40;
 
 fn plain(stub: &Stub, dir: &Path) -> Command {
     let mut command = Command::new(&stub.program);
-    command.env_clear().env("STAMPS", dir.join("floor-stamps"));
+    command.env_clear().env("STAMPS", dir.join(STAMPS));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -28,28 +38,40 @@ fn end(children: Vec<Child>) -> io::Result<()> {
     Ok(())
 }
 
-/// Milliseconds for `n` spawns in a row, all left running.
+/// Milliseconds for `n` spawns in a row, all left running, until the last spawn returned.
 pub(crate) fn spawns(stub: &Stub, dir: &Path, n: usize) -> io::Result<f64> {
+    let stamps = Stamps(dir.join(STAMPS));
+    let had = stamps.count()?;
     let begun = Instant::now();
     let children: Vec<Child> =
         (0..n).map(|_| plain(stub, dir).spawn()).collect::<io::Result<_>>()?;
     let taken = begun.elapsed().as_secs_f64() * 1e3;
+    // None is ended before it came up: the next case would pay for it.
+    stamps.wait_for(had + n)?;
     end(children)?;
     Ok(taken)
 }
 
-/// Milliseconds from a kill over the reaping to the return of the spawn of another; the median.
+/// Milliseconds from the kill of a node that is up over the notice of its end and its reaping to the return of the
+/// spawn of another; the median.
 pub(crate) fn restart(stub: &Stub, dir: &Path) -> io::Result<f64> {
-    let mut child = plain(stub, dir).spawn()?;
+    let stamps = Stamps(dir.join(STAMPS));
     let mut all = Vec::with_capacity(RESTARTS);
     for _ in 0..RESTARTS {
+        let had = stamps.count()?;
+        let mut child = plain(stub, dir).spawn()?;
+        stamps.wait_for(had + 1)?;
+        let pid = Pid::from_child(&child);
+        let fd = pidfd_open(pid, PidfdFlags::empty())?;
         let begun = Instant::now();
         child.kill()?;
+        poll(&mut [PollFd::new(&fd, PollFlags::IN)], None)?;
         child.wait()?;
-        child = plain(stub, dir).spawn()?;
+        let next = plain(stub, dir).spawn()?;
         all.push(begun.elapsed().as_secs_f64() * 1e3);
+        stamps.wait_for(had + 2)?;
+        end(vec![next])?;
     }
-    end(vec![child])?;
     Ok(median(all))
 }
 

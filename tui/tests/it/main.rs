@@ -21,4 +21,5 @@ mod e2e_input;
 mod e2e_life;
 mod e2e_modes;
 mod e2e_sweep;
+mod ward;
 mod world;

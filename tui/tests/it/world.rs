@@ -14,7 +14,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::census::{Census, census, kill_all};
+use crate::{
+    census::{Census, census, kill_all},
+    ward,
+};
 
 /// How long anything may take: a loaded machine is slow, a machine that is stuck is stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
@@ -82,6 +85,7 @@ impl World {
     pub(crate) fn at(dir: TempDir, state: PathBuf, body: &str) -> Self {
         let uuid = uuid::Uuid::new_v4().to_string();
         let named = dir.path().join("cluster.toml");
+        ward::guard(&uuid, &state);
         let world = Self { drivers: Vec::new(), uuid, state, named, dir };
         world.write(body);
         world
@@ -260,6 +264,7 @@ impl Drop for World {
             }
         }
         kill_all(&self.uuid);
+        ward::release(&self.uuid);
     }
 }
 
