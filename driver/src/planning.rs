@@ -330,9 +330,9 @@ fn change_view(change: &Change) -> ChangeView {
 
 fn step_view(step: &reconciler_core::plan::PlanStep) -> StepView {
     StepView {
-        key: step.key.clone(),
+        key: step.key().to_string(),
         slot: step.slot.clone(),
         action: step.action.as_str().to_owned(),
-        after: step.after.clone(),
+        after: step.after.iter().map(ToString::to_string).collect(),
     }
 }

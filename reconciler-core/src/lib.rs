@@ -18,6 +18,7 @@ pub mod desired;
 pub mod durable;
 pub mod effect;
 pub mod fold;
+mod hex;
 pub mod hold;
 pub mod id;
 mod lease;

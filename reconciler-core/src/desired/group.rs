@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Policy;
 use crate::{
     canonical::Canon,
-    id::{AttemptId, GroupId, LogicalNodeId, ProviderName, RevisionDigest},
+    id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, ProviderName, RevisionDigest, Uuid},
     time::Millis,
 };
 
@@ -158,6 +158,23 @@ impl RunNodeGroupSpec {
     pub fn new(group: GroupId, count: u32, spec: NodeSpec, policy: Policy) -> Self {
         let revision = spec.revision();
         Self { group, count, spec: Arc::new(spec), policy: Arc::new(policy), revision }
+    }
+
+    /// What one attempt of one of its slots in the run `run` is to implement.
+    pub fn stamp(
+        &self,
+        run: Uuid,
+        slot: LogicalNodeId,
+        ordinal: AttemptOrdinal,
+    ) -> LogicalNodeSpec {
+        let attempt = AttemptId::derive(run, &slot, ordinal);
+        LogicalNodeSpec {
+            slot,
+            attempt,
+            spec: Arc::clone(&self.spec),
+            policy: Arc::clone(&self.policy),
+            revision: self.revision,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogicalNodeSpec, RunNodeGroupSpec};
 use crate::{
-    id::{AttemptId, AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
+    id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
 };
 
@@ -185,13 +185,6 @@ impl ClusterShape {
         slot: LogicalNodeId,
         ordinal: AttemptOrdinal,
     ) -> LogicalNodeSpec {
-        let attempt = AttemptId::derive(self.uuid, &slot, ordinal);
-        LogicalNodeSpec {
-            slot,
-            attempt,
-            spec: Arc::clone(&group.spec),
-            policy: Arc::clone(&group.policy),
-            revision: group.revision,
-        }
+        group.stamp(self.uuid, slot, ordinal)
     }
 }

@@ -95,9 +95,7 @@ fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: Sessio
     known.stage = stage;
     let failed = f.record.deletion.is_none() && ends_badly(&f.record.stage, stage);
     if let (true, Some(remains)) = (failed, session_remains(&f.record.stage)) {
-        f.settle(StepEnd::NoEffect, Redacted::new("the session ended first"));
-        f.record.pending = None;
-        f.record.ambiguity = None;
+        f.overtaken("the session ended first");
         let message = Redacted::new("its bootstrap session ended before it joined");
         let class = crate::effect::FailureClass::Workload;
         failure::fail(f, FailureFacts { at: f.now, class, message }, remains);
@@ -150,9 +148,7 @@ fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdi
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
     };
-    f.settle(StepEnd::NoEffect, Redacted::new("the workload ended first"));
-    f.record.pending = None;
-    f.record.ambiguity = None;
+    f.overtaken("the workload ended first");
     let message = failure::exit_text(status, tail);
     let class = crate::effect::FailureClass::Workload;
     failure::fail(f, FailureFacts { at: f.now, class, message }, Remains::Lease { lease });

@@ -1,9 +1,7 @@
 //! Folding what a pass decided.
 
-use alloc::sync::Arc;
-
 use super::{
-    Note, NoteKind, StepEnd, Transition, Verdict, failure,
+    NoteKind, StepEnd, Transition, Verdict, failure,
     folding::{Folding, ambiguity},
 };
 use crate::{
@@ -58,8 +56,8 @@ impl ClusterState {
             return Verdict::Illegal;
         }
         let slot = spec.slot.clone();
-        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
-        self.notes.push(Note::new(&slot, NoteKind::Stage { from: None, to: StageName::New }));
+        self.put(NodeRecord::fresh(spec, backoff, now), now);
+        self.tell(&slot, NoteKind::Stage { from: None, to: StageName::New });
         Verdict::Applied
     }
 
@@ -73,8 +71,8 @@ impl ClusterState {
         let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
         backoff.not_before = None;
         let from = Some(record.stage.name());
-        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
-        self.notes.push(Note::new(slot, NoteKind::Stage { from, to: StageName::New }));
+        self.put(NodeRecord::fresh(spec, backoff, now), now);
+        self.tell(slot, NoteKind::Stage { from, to: StageName::New });
         Verdict::Applied
     }
 
@@ -88,7 +86,7 @@ impl ClusterState {
             // A doubt about nodes of which none is left is no doubt any more.
             self.release_group(&slot.group);
         }
-        self.notes.push(Note::new(slot, NoteKind::Reaped));
+        self.tell(slot, NoteKind::Reaped);
         Verdict::Applied
     }
 }

@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{Note, NoteKind, Verdict, failure, folding::Folding, look::fold_look};
+use super::{NoteKind, Verdict, failure, folding::Folding, look::fold_look};
 use crate::{
     effect::{Listing, Look, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
@@ -68,7 +68,7 @@ impl ClusterState {
             return Verdict::Unchanged;
         }
         provider.trouble = Some(why.clone());
-        self.notes.push(Note::new("", NoteKind::Blind(name.clone(), why)));
+        self.tell(name, NoteKind::Blind(name.clone(), why));
         Verdict::Applied
     }
 
@@ -151,7 +151,7 @@ impl ClusterState {
                 if !before.iter().flatten().any(same) {
                     let lease = orphan.lease.id.to_string();
                     let note = NoteKind::Orphan(provider.clone(), lease);
-                    self.notes.push(Note::new(&orphan.slot, note));
+                    self.tell(&orphan.slot, note);
                 }
             }
             let Some(state) = self.group_mut(&group) else { continue };
@@ -219,7 +219,7 @@ impl ClusterState {
                 );
                 let text = Redacted::new(&text);
                 let note = NoteKind::Held(HoldCode::Implausible, text.clone());
-                self.notes.push(Note::new(group, note));
+                self.tell(group, note);
                 self.mark_hold(group);
                 if let Some(state) = self.group_mut(group) {
                     state.hold = Some(Hold { code: HoldCode::Implausible, text, since: now });
@@ -234,7 +234,7 @@ impl ClusterState {
     /// Ends the hold of a group, if it has one.
     pub(super) fn release_group(&mut self, group: &GroupId) {
         if let Some(hold) = self.group_mut(group).and_then(|state| state.hold.take()) {
-            self.notes.push(Note::new(group, NoteKind::Released(hold.code)));
+            self.tell(group, NoteKind::Released(hold.code));
             self.mark_hold(group);
             self.mark_group(group, 0);
         }

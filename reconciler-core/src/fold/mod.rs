@@ -17,4 +17,4 @@ mod stages;
 pub(crate) use apply::forbids_everything;
 pub use fact::{Fact, Transition, Verdict};
 
-pub use crate::observed::{Note, NoteKind, Settlement, StepEnd};
+pub use crate::observed::{About, Note, NoteKind, Settlement, StepEnd};

@@ -1,7 +1,7 @@
 //! Folding an effect's outcome: command × result.
 
 use super::{
-    Note, NoteKind, StepEnd, Verdict, failure,
+    NoteKind, StepEnd, Verdict, failure,
     folding::{Folding, ambiguity},
     look, stages,
 };
@@ -35,7 +35,7 @@ impl ClusterState {
         let Some(name) = self.record(slot).map(|r| r.spec.provider.clone()) else { return };
         let provider = self.providers.entry(name.clone()).or_default();
         provider.paused_until = provider.paused_until.max(Some(until));
-        self.notes.push(Note::new("", NoteKind::Paused(name)));
+        self.tell(&name.clone(), NoteKind::Paused(name));
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::NodeStage;
+use super::{due::next_due, stage::NodeStage};
 use crate::{
     desired::{LogicalNodeSpec, NodeSpec, Policy},
     effect::CommandKind,
@@ -97,18 +97,25 @@ pub struct Deletion {
 }
 
 /// What is known of one slot.
+///
+/// The order of the fields is that of memory: what a pass over a steady fleet reads of a record lies together,
+/// so that it costs one line of the cache and not nine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct NodeRecord {
+    /// How it is treated: as of the attempt's start, renewed when the shape is.
+    pub policy: Arc<Policy>,
+    /// True if the record itself asks for nothing; derived, so not stored.
+    #[serde(skip)]
+    pub(crate) settled: bool,
+    /// The digest of `spec`.
+    pub revision: RevisionDigest,
     /// The slot.
     pub slot: LogicalNodeId,
     /// Its present attempt.
     pub attempt: AttemptId,
     /// What this attempt implements.
     pub spec: Arc<NodeSpec>,
-    /// How it is treated: as of the attempt's start, renewed when the shape is.
-    pub policy: Arc<Policy>,
-    /// The digest of `spec`.
-    pub revision: RevisionDigest,
     /// Where it is in its life.
     pub stage: NodeStage,
     /// When it entered the stage.
@@ -154,7 +161,23 @@ impl NodeRecord {
             backoff,
             missing_since: None,
             due: None,
+            settled: false,
         }
+    }
+
+    /// True if the record itself asks for nothing: stable, and without anything open.
+    pub(crate) const fn is_settled(&self) -> bool {
+        matches!(self.stage, NodeStage::Dormant { .. })
+            && self.deletion.is_none()
+            && self.pending.is_none()
+            && self.ambiguity.is_none()
+            && self.hold.is_none()
+    }
+
+    /// Brings up to date what follows from the rest of the record.
+    pub(crate) fn derive(&mut self, now: Timestamp) {
+        self.due = next_due(self, now);
+        self.settled = self.is_settled();
     }
 
     /// True if it serves: ready, not being deleted.

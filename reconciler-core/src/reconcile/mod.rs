@@ -11,5 +11,5 @@ mod reason;
 
 pub use converged::{Standing, group_converged, standing};
 pub use ladder::{Decision, reconcile_node};
-pub use pass::{ReconcilePlan, reconcile, reconcile_some};
+pub use pass::{ReconcilePlan, Start, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};
