@@ -9,10 +9,14 @@ use checkpoint::{
 };
 use executor::seam::Capabilities;
 use reconciler_core::{
+    canonical::Canon,
     desired::ClusterShape,
     id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
-    plan::{Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, Scope, project},
+    plan::{
+        Change, ChangeKind as CoreKind, LifecyclePlan, PlanHeader, PlanInput, PlanStep, Scope,
+        project,
+    },
     redact::Redacted,
     time::Timestamp,
 };
@@ -21,8 +25,8 @@ use crate::{
     source::Source,
     state::{Mode, State},
     view::{
-        ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView,
-        VIEW_SCHEMA,
+        BoundView, ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind,
+        StepView, VIEW_SCHEMA,
     },
 };
 
@@ -288,7 +292,9 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         serial: plan.header.serial,
         base: plan.header.base,
         target: plan.header.target,
-        steps: plan.steps.iter().map(step_view).collect(),
+        bound: Box::new(bound_view(&plan.header)),
+        specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
+        steps: step_views(plan),
         create: 0,
         replace: 0,
         repair: 0,
@@ -328,11 +334,38 @@ fn change_view(change: &Change) -> ChangeView {
     ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
 }
 
-fn step_view(step: &reconciler_core::plan::PlanStep) -> StepView {
-    StepView {
+fn bound_view(header: &PlanHeader) -> BoundView {
+    BoundView {
+        run: header.run,
+        fence: header.fence,
+        parallelism: header.parallelism,
+        spec: header.spec_digest,
+        observation: header.observation_digest,
+        capability: header.capability_digest,
+    }
+}
+
+fn spec_view(spec: &Canon) -> serde_json::Value {
+    // Canonical text is JSON, so it always reads.
+    serde_json::from_str(&spec.write()).unwrap_or_default()
+}
+
+fn step_views(plan: &LifecyclePlan) -> Vec<StepView> {
+    // The steps of a plan that was made here are a graph.
+    let mut waves = plan.waves().unwrap_or_default().into_iter();
+    let view = |step: &PlanStep| StepView {
         key: step.key().to_string(),
         slot: step.slot.clone(),
         action: step.action.as_str().to_owned(),
         after: step.after.iter().map(ToString::to_string).collect(),
-    }
+        attempt: step.attempt.uuid,
+        requires: step.requires.to_string(),
+        brings: step.brings.to_string(),
+        timeout_ms: step.timeout.get(),
+        idempotency_key: step.idempotency_key(),
+        inverse: step.inverse.map(|inverse| inverse.as_str().to_owned()),
+        revision: step.revision,
+        wave: waves.next().unwrap_or_default(),
+    };
+    plan.steps.iter().map(view).collect()
 }

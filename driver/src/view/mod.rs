@@ -6,7 +6,7 @@ mod plan;
 mod reply;
 mod run;
 
-pub use plan::{ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
+pub use plan::{BoundView, ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{
     DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, PassView,

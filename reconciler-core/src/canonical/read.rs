@@ -176,6 +176,14 @@ impl Canon {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
+    /// The members of an object of texts.
+    pub fn to_text_map(&self) -> Option<BTreeMap<String, String>> {
+        let Self::Object(members) = self else { return None };
+        let text =
+            |(name, value): (&Key, &Self)| Some((name.0.clone(), value.as_text()?.to_string()));
+        members.iter().map(text).collect()
+    }
+
     /// The items, if it is a list.
     pub fn as_list(&self) -> Option<&[Self]> {
         if let Self::List(items) = self { Some(items) } else { None }

@@ -150,9 +150,9 @@ pub(super) fn push_text(out: &mut String, text: &str) {
 
 /// Writes the inside of a text.
 pub(super) fn push_escaped(out: &mut String, text: &str) {
-    // Without an early end, so that the compiler looks at many bytes at once.
-    let special = |b: u8| (b < 0x20) | (b == b'"') | (b == b'\\');
-    if !text.bytes().fold(false, |found, b| found | special(b)) {
+    // A sum has no early end, so the compiler looks at many bytes at once.
+    let special = |b: u8| u32::from(b < 0x20) | u32::from(b == b'"') | u32::from(b == b'\\');
+    if text.bytes().fold(0, |found, b| found | special(b)) == 0 {
         return out.push_str(text);
     }
     for c in text.chars() {

@@ -193,6 +193,11 @@ impl ClusterState {
     /// Puts a new record in place and marks it.
     pub(crate) fn put(&mut self, mut record: NodeRecord, now: Timestamp) {
         record.derive(now);
+        self.place(record);
+    }
+
+    /// Puts a record in place whose derived parts are as they are to be.
+    pub(crate) fn place(&mut self, record: NodeRecord) {
         let (slot, due) = (record.slot.clone(), record.due);
         let Some(group) = self.group_mut(&slot.group) else { return };
         let old = group.fleet.get(slot.index).cloned();

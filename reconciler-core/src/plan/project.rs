@@ -52,8 +52,8 @@ pub fn project(
     now: Timestamp,
 ) -> Result<LifecyclePlan, ProjectError> {
     let slots = slots(observed, input, scope);
-    let changed = slots.iter().filter_map(|slot| change::of_slot(slot, observed, input.target));
-    let changes = changed.collect();
+    let meant = slots.iter().filter_map(|slot| change::of_slot(slot, observed, input.target));
+    let changes = meant.collect();
     let mut projection = Projection::new(observed, input, slots);
     projection.run(now)?;
     let header = PlanHeader::new(observed, input, scope);
@@ -187,9 +187,7 @@ impl<'a> Projection<'a> {
         let Some(record) = self.state.record(slot) else { return };
         let (attempt, revision) = (record.attempt, record.revision);
         let (requires, timeout) = (Condition::of(&record.stage), command.timeout(&record.policy));
-        if !self.specs.contains_key(&revision) {
-            self.specs.insert(revision, record.spec.canon().redacted());
-        }
+        self.specs.entry(revision).or_insert_with(|| record.spec.canon().redacted());
         let action = command.kind();
         let step = StepId::new(u64::try_from(self.steps.len()).unwrap_or(u64::MAX));
         let pending = Pending {

@@ -130,6 +130,21 @@ impl StoredPlan {
         Ok(plan)
     }
 
+    /// Its canonical text.
+    pub fn canonical(&self) -> String {
+        let mut text = String::new();
+        write_plan(&self.header, &self.specs, &self.steps, |part| text.push_str(part));
+        text
+    }
+
+    /// The wave of each step, as [`waves`](super::LifecyclePlan::waves) of the plan that was made.
+    ///
+    /// # Errors
+    /// Fails if the steps are no graph, which a plan that was read here never is.
+    pub fn waves(&self) -> Result<Vec<u32>, GraphError> {
+        Ok(Graph::new(&self.steps)?.waves(self.header.parallelism as usize))
+    }
+
     /// Checks what a hash alone does not vouch for.
     fn check(&self) -> Result<(), StoredPlanError> {
         let graph = Graph::new(&self.steps).map_err(StoredPlanError::Graph)?;
@@ -166,8 +181,8 @@ fn read_step(canon: &Canon, revisions: &[RevisionDigest]) -> Result<PlanStep, St
     });
     let inverse = match member(canon, "inverse")? {
         Canon::Null => None,
-        other => {
-            let known = other.as_text().and_then(CommandKind::from_name);
+        Canon::Bool(_) | Canon::Text(_) | Canon::List(_) | Canon::Object(_) => {
+            let known = CommandKind::from_name(text_of(canon, "inverse")?);
             Some(known.ok_or(StoredPlanError::Member("inverse"))?)
         }
     };

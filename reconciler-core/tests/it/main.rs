@@ -12,6 +12,7 @@ mod ladder_table;
 mod laws;
 mod laws_single;
 mod listings;
+mod plan_graph;
 mod plan_hash;
 mod plan_steps;
 mod redaction;

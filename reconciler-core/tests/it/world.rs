@@ -70,6 +70,8 @@ pub(crate) struct World {
     pub(crate) log: Vec<(LogicalNodeId, AttemptOrdinal, CommandKind)>,
     /// True once a listing lied: what follows from that is not the decider's fault.
     pub(crate) lied: bool,
+    /// True where no lease comes with its endpoint, as a plan predicts it.
+    pub(crate) endpoints_late: bool,
     waiting: BTreeSet<LogicalNodeId>,
     next_step: u64,
 }
@@ -86,6 +88,7 @@ impl World {
             late: Vec::new(),
             log: Vec::new(),
             lied: false,
+            endpoints_late: false,
             waiting: BTreeSet::new(),
             next_step: 0,
         };
@@ -216,8 +219,9 @@ impl World {
             lease: lease(&format!("l-{attempt}")),
             workload: WorkloadState::Absent,
         });
-        // Every second lease comes with its endpoint.
-        let endpoint = flight.step.get().is_multiple_of(2).then(Endpoint::default);
+        // Every second lease comes with its endpoint, where any does.
+        let early = !self.endpoints_late && flight.step.get().is_multiple_of(2);
+        let endpoint = early.then(Endpoint::default);
         EffectOutcome::Leased { lease: thing.lease.clone(), endpoint }
     }
 

@@ -140,8 +140,16 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         file: FileArg,
         /// The hash that the plan printed.
-        #[arg(long, value_name = "HASH")]
-        confirm: PlanHash,
+        #[arg(
+            long,
+            value_name = "HASH",
+            required_unless_present = "plan",
+            conflicts_with = "plan"
+        )]
+        confirm: Option<PlanHash>,
+        /// A plan that was kept with `levelhead plan --json`; one that was changed since is refused.
+        #[arg(long, value_name = "JSON")]
+        plan: Option<PathBuf>,
         #[command(flatten)]
         going: Going,
     },

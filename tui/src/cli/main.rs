@@ -89,7 +89,8 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Plan { file, detailed_exitcode } => {
             plan::run(&context(&file.file)?, detailed_exitcode).await
         }
-        RunVerb::Apply { file, confirm, going } => {
+        RunVerb::Apply { file, confirm, plan, going } => {
+            let confirm = apply::Confirm { hash: confirm, plan };
             apply::run(&context(&file.file)?, confirm, &going).await
         }
         RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
