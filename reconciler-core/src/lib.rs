@@ -17,6 +17,8 @@ pub mod checkpoint;
 pub mod desired;
 pub mod durable;
 pub mod effect;
+#[cfg(feature = "fixture")]
+pub mod fixture;
 pub mod fold;
 mod hex;
 pub mod hold;

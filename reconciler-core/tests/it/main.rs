@@ -2,6 +2,7 @@
 
 mod canonical;
 mod clock;
+mod fixture;
 mod fleet;
 mod fold_effects;
 mod fold_failures;

@@ -9,18 +9,16 @@ use reconciler_core::{
     desired::{ClusterShape, Policy},
     effect::CommandKind,
     fold::Fact,
-    hold::{Hold, HoldCode},
+    hold::HoldCode,
     id::{Fence, PlanSerial},
-    observed::{Backoff, ClusterState, NodeStage, StageName},
+    observed::{ClusterState, NodeStage},
     plan::{ChangeKind, LifecyclePlan, PlanInput, Scope, StepKey, project},
     reconcile::Rung,
-    redact::Redacted,
     time::{Millis, Timestamp},
 };
 
 use crate::fleet::{
-    T0, ambiguity, at, definite, dispatch, in_stage, pending, reported, shape, shape_with, slot,
-    stage, state,
+    T0, at, definite, dispatch, fleet, in_stage, reported, shape, shape_with, slot, state,
 };
 use crate::world::{Fate, World};
 
@@ -119,16 +117,13 @@ fn a_converged_fleet_has_an_empty_plan() {
 /// D2: held, ambiguous and pending slots end the projection and stand in it with their reasons.
 #[test]
 fn what_cannot_move_is_named() {
-    let shape = shape(&[("web", 4)]);
-    let mut held = in_stage(&shape, "web-0", stage(StageName::Destroyed));
-    let text = Redacted::new("five failures");
-    held.hold = Some(Hold { code: HoldCode::CrashLoop, text, since: at(0) });
-    let mut open = in_stage(&shape, "web-1", stage(StageName::LeaseRequested));
-    open.ambiguity = Some(ambiguity(CommandKind::CreateLease, at(500)));
-    let mut flying = in_stage(&shape, "web-2", stage(StageName::LeaseRequested));
-    flying.pending = Some(pending(CommandKind::CreateLease, 1, at(120_000)));
-    let dormant = in_stage(&shape, "web-3", stage(StageName::Dormant));
-    let plan = plan(&state([held, open, flying, dormant]), &shape);
+    let state = fleet(
+        "web-0 #1 v1 destroyed hold=restart.crash-loop hold.text=\"five failures\"\n\
+         web-1 #1 v1 lease-requested ambiguous=CreateLease ambiguous.look=+500\n\
+         web-2 #1 v1 lease-requested pending=CreateLease pending.step=1 pending.until=+120000\n\
+         web-3 #1 v1 dormant\n",
+    );
+    let plan = plan(&state, &shape(&[("web", 4)]));
     let blocked: Vec<_> = plan.blocked.iter().map(|(slot, r)| (slot.clone(), &r.rung)).collect();
     assert_eq!(blocked.len(), 2);
     assert!(matches!(&blocked[0], (s, Rung::Held(HoldCode::CrashLoop, _)) if *s == slot("web-0")));
@@ -139,13 +134,13 @@ fn what_cannot_move_is_named() {
 /// D2: the projection waits out a backoff, also when it is about that slot alone.
 #[test]
 fn a_backoff_is_waited_out() {
-    let shape = shape(&[("web", 2)]);
-    let mut gone = in_stage(&shape, "web-0", stage(StageName::Destroyed));
-    gone.backoff = Backoff { failures: 1, delays: 1, not_before: Some(at(50_000)) };
-    let state = state([gone, in_stage(&shape, "web-1", stage(StageName::Dormant))]);
+    let state = fleet(
+        "web-0 #1 v1 destroyed failures=1 delays=1 not-before=+50000\n\
+         web-1 #1 v1 dormant\n",
+    );
     let slots = BTreeSet::from([slot("web-0")]);
     for scope in [Scope::All, Scope::Slots(&slots)] {
-        let plan = plan_of(&state, &shape, scope, T0);
+        let plan = plan_of(&state, &shape(&[("web", 2)]), scope, T0);
         assert_eq!(actions(&plan), steps("web-0", 2, &UP));
     }
 }

@@ -9,7 +9,7 @@ use reconciler_core::{
     desired::ClusterShape,
     effect::{
         CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Listing, Look,
-        NodeManagerCommand, OwnedLease, WorkloadState,
+        NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
     },
     fold::{Fact, Verdict},
     id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
@@ -138,7 +138,8 @@ impl World {
         let kind = command.kind();
         self.next_step += 1;
         let deadline = self.now.after(command.timeout(&record.policy));
-        let pending = pending(kind, self.next_step, deadline);
+        let mut pending = pending(kind, self.next_step, deadline);
+        pending.key = idempotency_key(record.attempt.uuid, kind, "");
         let (attempt, step) = (record.attempt, pending.step);
         let fact = Fact::Dispatched { slot: slot.clone(), attempt, pending };
         assert_eq!(self.state.fold(fact, self.now), Verdict::Applied);
