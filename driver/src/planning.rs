@@ -10,9 +10,12 @@ use checkpoint::{
 use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
+    drift::{Drift, classify},
     id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
-    plan::{Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, Scope, project},
+    plan::{
+        Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, ProjectError, Scope, project,
+    },
     redact::Redacted,
     time::Timestamp,
 };
@@ -21,8 +24,8 @@ use crate::{
     source::Source,
     state::{Mode, State},
     view::{
-        ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView,
-        VIEW_SCHEMA,
+        ChangeKind, ChangeView, DriftView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind,
+        StepView, VIEW_SCHEMA,
     },
 };
 
@@ -57,14 +60,21 @@ impl Planner {
             serial: self.serial,
             parallelism: self.parallelism,
         };
-        project(&self.cluster, &input, Scope::All, self.now)
-            .map_err(|error| refuse(RefusalKind::Forbidden, error.to_string()))
+        project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
+            let hint = match &error {
+                ProjectError::Refused { drifts } => drifts.first().and_then(Drift::way_out),
+                ProjectError::NeverSettles { .. } => None,
+            };
+            Refusal { hint, ..refuse(RefusalKind::Forbidden, error.to_string()) }
+        })
     }
 
     /// Makes the plan as it is shown.
     pub(crate) fn view(&self) -> Result<PlanView, Refusal> {
         let known = u32::try_from(self.cluster.len()).unwrap_or(u32::MAX);
-        Ok(plan_view(&self.plan()?, known))
+        let drift = classify(&self.cluster, &self.target, None);
+        let drift = drift.iter().map(DriftView::from).collect();
+        Ok(PlanView { drift, ..plan_view(&self.plan()?, known) })
     }
 }
 
@@ -94,7 +104,8 @@ impl State {
                 let edited = live.with_counts(counts);
                 edited.map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?
             }
-            Edit::File { shape, .. } => shape.at_generation(live.generation.next()),
+            // What a client of another version sends carries that one's digests, which are never compared (C13).
+            Edit::File { shape, .. } => shape.redigested().at_generation(live.generation.next()),
         };
         live.may_become(&target)
             .map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?;
@@ -297,6 +308,7 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         blocked: 0,
         empty: plan.is_empty() && plan.header.base == plan.header.target,
         groups: Vec::new(),
+        drift: Vec::new(),
     };
     for group in groups.values_mut() {
         count(&mut view, group);

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use reconciler_core::{
     desired::RunNodeGroupSpec,
+    drift::classify,
     id::{GroupId, LogicalNodeId},
     observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, StageName},
     reconcile::{Reason, Rung, reconcile},
@@ -13,7 +14,9 @@ use crate::{
     history::{Ribbons, letter},
     publish::Published,
     release::hold_view,
-    view::{GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA},
+    view::{
+        DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA,
+    },
 };
 
 impl Published {
@@ -57,6 +60,7 @@ fn run_view(published: &Published) -> RunView {
                 paused_until: provider.paused_until,
             })
             .collect(),
+        drift: classify(cluster, shape, published.fence()).iter().map(DriftView::from).collect(),
     }
 }
 

@@ -15,6 +15,7 @@ extern crate std;
 pub mod canonical;
 pub mod checkpoint;
 pub mod desired;
+pub mod drift;
 pub mod durable;
 pub mod effect;
 pub mod fold;

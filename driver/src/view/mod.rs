@@ -2,10 +2,12 @@
 //!
 //! Plain data with stable JSON names; free text in it has passed the redaction gate already.
 
+mod drift;
 mod plan;
 mod reply;
 mod run;
 
+pub use drift::DriftView;
 pub use plan::{ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{

@@ -3,6 +3,8 @@
 use reconciler_core::id::{Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial};
 use serde::{Deserialize, Serialize};
 
+use super::drift::DriftView;
+
 /// What a plan does to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,4 +93,7 @@ pub struct PlanView {
     pub blocked: u32,
     /// True if it changes nothing.
     pub empty: bool,
+    /// Where what is observed is not what the plan leads to, in a stable order.
+    #[serde(default)]
+    pub drift: Vec<DriftView>,
 }

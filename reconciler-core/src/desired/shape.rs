@@ -141,6 +141,17 @@ impl ClusterShape {
         Self { generation, ..self.clone() }
     }
 
+    /// The same shape with the digests that this version makes: what another version wrote is brought up (C13).
+    #[must_use]
+    pub fn redigested(&self) -> Self {
+        let group = |(name, group): (&GroupId, &Arc<RunNodeGroupSpec>)| {
+            let present = group.redigested();
+            let same = present.revision == group.revision;
+            (name.clone(), if same { Arc::clone(group) } else { Arc::new(present) })
+        };
+        Self { groups: self.groups.iter().map(group).collect(), ..self.clone() }
+    }
+
     /// True if both declare the same groups, whatever their generations.
     pub fn same_content(&self, other: &Self) -> bool {
         self.uuid == other.uuid && self.run == other.run && self.groups == other.groups

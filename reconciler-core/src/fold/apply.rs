@@ -31,15 +31,24 @@ impl ClusterState {
                 f.record.pending = Some(pending);
                 Verdict::Applied
             }),
-            Fact::Reported(report) => self.fold_report(report, now),
+            Fact::Reported(report) => {
+                let group = report.slot.group.clone();
+                let verdict = self.fold_report(report, now);
+                self.heal_mass(&group, now);
+                verdict
+            }
             Fact::Session { slot, attempt, session, seq, stage } => {
                 self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
             }
             Fact::Exited { slot, attempt, status, tail } => {
-                self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail))
+                let verdict = self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail));
+                self.heal_mass(&slot.group, now);
+                verdict
             }
             Fact::Looked { slot, attempt, look, visibility } => {
-                self.with(&slot, attempt, now, |f| fold_look(f, look, visibility))
+                let verdict = self.with(&slot, attempt, now, |f| fold_look(f, look, visibility));
+                self.heal_mass(&slot.group, now);
+                verdict
             }
             Fact::Listed { provider, listing, asked_at, grace, fence } => {
                 let round = Round { provider, asked_at, grace, fence };
@@ -162,7 +171,11 @@ fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdi
 /// True for holds that say that the record itself is not to be trusted.
 pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
     match code {
-        HoldCode::Unrecognised | HoldCode::NewerFence => true,
-        HoldCode::CrashLoop | HoldCode::Refused | HoldCode::Implausible => false,
+        HoldCode::Unrecognised | HoldCode::NewerFence | HoldCode::DuplicateIdentity => true,
+        HoldCode::CrashLoop
+        | HoldCode::Refused
+        | HoldCode::CleanupRefused
+        | HoldCode::Implausible
+        | HoldCode::MassUnhealthy => false,
     }
 }

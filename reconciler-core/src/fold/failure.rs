@@ -20,6 +20,7 @@ pub(super) fn fail(f: &mut Folding<'_>, failure: FailureFacts, remains: Remains)
     let was_dormant = matches!(f.record.stage, NodeStage::Dormant { .. });
     f.record.retry = None;
     f.record.missing_since = None;
+    f.record.suspect_since = None;
     charge(f, &failure, was_dormant);
     f.enter(NodeStage::Failed { failure, remains });
 }

@@ -5,12 +5,14 @@
 //! worth telling a person — is collected as [`Settlement`]s and [`Note`]s.
 
 mod apply;
+mod brake;
 mod decided;
 mod fact;
 mod failure;
 mod folding;
 mod listing;
 mod look;
+mod presence;
 mod report;
 mod stages;
 

@@ -41,14 +41,18 @@ impl ClusterState {
                 self.reindex(&record.slot, now, record.due);
             }
         }
-        let reaped: Vec<_> = self
+        let later = |(at, _): &(Timestamp, u32)| *at > now;
+        let ahead: Vec<_> = self
             .groups()
-            .filter(|(_, group)| group.reaped_at > now)
+            .filter(|(_, group)| group.reaped_at > now || group.doubts.iter().any(later))
             .map(|(group, _)| group.clone())
             .collect();
-        for group in reaped {
+        for group in ahead {
             if let Some(state) = self.group_mut(&group) {
-                state.reaped_at = now;
+                state.reaped_at = state.reaped_at.min(now);
+                for (at, _) in &mut state.doubts {
+                    *at = (*at).min(now);
+                }
             }
         }
     }

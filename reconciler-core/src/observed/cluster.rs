@@ -18,6 +18,7 @@ use super::{
     record::NodeRecord,
 };
 use crate::{
+    desired::revision::Redigest,
     hold::Hold,
     id::{GroupId, LogicalNodeId, ProviderName},
     redact::Redacted,
@@ -31,8 +32,17 @@ pub struct ProviderState {
     pub listed_at: Option<Timestamp>,
     /// Why the last listing was not to be had, if so.
     pub trouble: Option<Redacted>,
+    /// True if the last listing showed a part: presence counts, absence does not.
+    pub partial: bool,
     /// Nothing is asked of it before this time (rate limit).
     pub paused_until: Option<Timestamp>,
+}
+
+impl ProviderState {
+    /// True if the last try to list it brought nothing at all.
+    pub const fn is_blind(&self) -> bool {
+        self.trouble.is_some() && !self.partial
+    }
 }
 
 /// The observed state of a run. Cloning shares the records.
@@ -47,6 +57,8 @@ pub struct ClusterState {
     pub(crate) latest: Timestamp,
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
+    /// Restored records that were brought to this version's form; they are to be journaled as they are now.
+    migrated: BTreeSet<LogicalNodeId>,
 }
 
 impl ClusterState {
@@ -92,6 +104,7 @@ impl ClusterState {
             latest: self.latest,
             notes: Vec::new(),
             settled: Vec::new(),
+            migrated: BTreeSet::new(),
         }
     }
 
@@ -131,6 +144,11 @@ impl ClusterState {
         core::mem::take(&mut self.dirty)
     }
 
+    /// The restored slots whose record was brought to this version's form, once.
+    pub fn take_migrated(&mut self) -> BTreeSet<LogicalNodeId> {
+        core::mem::take(&mut self.migrated)
+    }
+
     /// The groups whose hold changed since the last call.
     pub fn take_dirty_groups(&mut self) -> BTreeSet<GroupId> {
         core::mem::take(&mut self.dirty_groups)
@@ -143,8 +161,12 @@ impl ClusterState {
         now: Timestamp,
     ) -> Self {
         let mut state = Self { latest: now, ..Self::default() };
+        let mut redigest = Redigest::default();
         for mut record in records {
             pull_in(&mut record, now);
+            if redigest.bring_up(&mut record) {
+                state.migrated.insert(record.slot.clone());
+            }
             state.put(Arc::new(record), now);
         }
         for (group, hold) in holds {

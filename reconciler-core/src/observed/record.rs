@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stage::NodeStage;
 use crate::{
-    desired::{LogicalNodeSpec, NodeSpec, Policy},
+    desired::{LogicalNodeSpec, NodeSpec, Policy, revision},
     effect::CommandKind,
     hold::Hold,
     id::{
@@ -109,6 +109,9 @@ pub struct NodeRecord {
     pub policy: Arc<Policy>,
     /// The digest of `spec`.
     pub revision: RevisionDigest,
+    /// The version of that digest; a digest of another version is made anew from `spec` (C13).
+    #[serde(default = "revision::first_version")]
+    pub revision_version: u64,
     /// Where it is in its life.
     pub stage: NodeStage,
     /// When it entered the stage.
@@ -129,6 +132,9 @@ pub struct NodeRecord {
     pub backoff: Backoff,
     /// When a complete listing first lacked its lease, if the last one did.
     pub missing_since: Option<Timestamp>,
+    /// When a listing first said that its workload had ended and was not believed, because too many were said to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect_since: Option<Timestamp>,
     /// Where the due index has it; derived, so not stored.
     #[serde(skip)]
     pub(crate) due: Option<Timestamp>,
@@ -143,6 +149,7 @@ impl NodeRecord {
             spec: spec.spec,
             policy: spec.policy,
             revision: spec.revision,
+            revision_version: revision::VERSION,
             stage: NodeStage::New,
             since: now,
             next_session: SessionId::new(1),
@@ -153,6 +160,7 @@ impl NodeRecord {
             hold: None,
             backoff,
             missing_since: None,
+            suspect_since: None,
             due: None,
         }
     }
@@ -160,6 +168,11 @@ impl NodeRecord {
     /// True if it serves: ready, not being deleted.
     pub const fn is_ready(&self) -> bool {
         self.stage.is_ready() && self.deletion.is_none()
+    }
+
+    /// True if an effect is on its way, or one's outcome is not known.
+    pub const fn is_open(&self) -> bool {
+        self.pending.is_some() || self.ambiguity.is_some()
     }
 
     /// True if a provider may hold something for it.

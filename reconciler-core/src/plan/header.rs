@@ -197,7 +197,8 @@ fn observation(record: &NodeRecord) -> Canon {
         | StageName::Failed
         | StageName::Destroyed) => name,
     };
-    let certain = record.ambiguity.is_none() && record.missing_since.is_none();
+    let doubted = record.missing_since.or(record.suspect_since).is_some();
+    let certain = record.ambiguity.is_none() && !doubted;
     Canon::object([
         ("slot", Canon::show(&record.slot)),
         ("attempt", Canon::show(record.attempt.uuid)),

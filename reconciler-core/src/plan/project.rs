@@ -14,6 +14,7 @@ use super::{
     step::{PlanStep, inverse},
 };
 use crate::{
+    drift::{Drift, refusals},
     effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand, idempotency_key},
     fold::{Fact, Verdict},
     id::{AttemptId, Fence, GroupId, LogicalNodeId, OperationId, PlanHash, StepId, Uuid},
@@ -34,12 +35,28 @@ pub enum ProjectError {
         /// A slot that still moved.
         slot: String,
     },
+    /// The plan would act on groups in which something must not be guessed at (R160, R161, R164).
+    #[error("{}", told(drifts))]
+    Refused {
+        /// What stands against it, in order; never empty.
+        drifts: Vec<Drift>,
+    },
+}
+
+fn told(drifts: &[Drift]) -> String {
+    let first = drifts.first().map(ToString::to_string).unwrap_or_default();
+    match drifts.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
 }
 
 /// Plans the way from `observed` to the target shape.
 ///
 /// # Errors
-/// Fails if the predicted state does not settle, which would be a fault of the decider.
+/// Refuses to act on a group in which identity, state or fence of a slot is in doubt, unless the whole group goes:
+/// then that slot stays and the others go. Fails if the predicted state does not settle, which would be a fault of
+/// the decider.
 pub fn project(
     observed: &ClusterState,
     input: &PlanInput<'_>,
@@ -48,6 +65,9 @@ pub fn project(
 ) -> Result<LifecyclePlan, ProjectError> {
     let mut projection = Projection::new(observed, input, scope);
     projection.run(now)?;
+    if let Scope::All = scope {
+        refuse_doubt(observed, input, &projection.steps)?;
+    }
     let header = PlanHeader::new(observed, input, scope);
     let steps = projection.steps;
     let hash = PlanHash::of(LifecyclePlan::canonical(&header, &steps).as_bytes());
@@ -59,6 +79,22 @@ pub fn project(
         counts: counts(input),
         hash,
     })
+}
+
+fn refuse_doubt(
+    observed: &ClusterState,
+    input: &PlanInput<'_>,
+    steps: &[PlanStep],
+) -> Result<(), ProjectError> {
+    let stepped = |group: &GroupId| steps.iter().any(|step| step.slot.group == *group);
+    let edited = |group: &GroupId| input.base.group(group) != input.target.group(group);
+    let stays = |group: &GroupId| input.target.group(group).is_some_and(|spec| spec.count > 0);
+    // A driver that waits for its first plan works under the fence after the one that the plan is bound to.
+    let fence = input.fence.next();
+    let against = refusals(observed, Some(fence)).into_iter();
+    let against = against.filter(|(group, _)| stays(group) && (edited(group) || stepped(group)));
+    let drifts: Vec<Drift> = against.map(|(_, drift)| drift).collect();
+    if drifts.is_empty() { Ok(()) } else { Err(ProjectError::Refused { drifts }) }
 }
 
 fn counts(input: &PlanInput<'_>) -> BTreeMap<GroupId, (u32, u32)> {

@@ -1,7 +1,9 @@
 //! The laws and tables of the pure part, proved from outside by its public surface alone.
 
+mod brakes;
 mod canonical;
 mod clock;
+mod drift;
 mod fleet;
 mod fold_effects;
 mod fold_failures;
@@ -13,8 +15,10 @@ mod laws;
 mod laws_single;
 mod listings;
 mod plan_hash;
+mod plan_refusal;
 mod plan_steps;
 mod redaction;
+mod revisions;
 mod shapes;
 mod trace;
 mod world;

@@ -227,6 +227,7 @@ pub(crate) fn run_view() -> RunView {
         ],
         orphans: Vec::new(),
         providers: Vec::new(),
+        drift: Vec::new(),
     }
 }
 
@@ -277,6 +278,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
         unchanged: 1,
         blocked: count(ChangeKind::Blocked),
         empty: groups.iter().all(|group| group.changes.is_empty()),
+        drift: Vec::new(),
         groups,
     }
 }
