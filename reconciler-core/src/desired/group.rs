@@ -157,6 +157,15 @@ impl RunNodeGroupSpec {
         Self { group, count, spec: Arc::new(spec), policy: Arc::new(policy), revision }
     }
 
+    /// True if both declare the same; the digest is derived, and may be of another version (C13).
+    pub(super) fn same_content(&self, other: &Self) -> bool {
+        let Self { group, count, spec, policy, revision: _ } = self;
+        *group == other.group
+            && *count == other.count
+            && *spec == other.spec
+            && *policy == other.policy
+    }
+
     /// The same group with the digest that this version makes of its spec.
     ///
     /// What was written or sent by another version carries that one's digest, which is never compared (C13).

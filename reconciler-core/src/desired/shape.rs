@@ -152,9 +152,11 @@ impl ClusterShape {
         Self { groups: self.groups.iter().map(group).collect(), ..self.clone() }
     }
 
-    /// True if both declare the same groups, whatever their generations.
+    /// True if both declare the same groups, whatever their generations and the version of their digests.
     pub fn same_content(&self, other: &Self) -> bool {
-        self.uuid == other.uuid && self.run == other.run && self.groups == other.groups
+        let groups = self.groups.len() == other.groups.len()
+            && self.groups.values().zip(other.groups.values()).all(|(a, b)| a.same_content(b));
+        groups && self.uuid == other.uuid && self.run == other.run
     }
 
     /// Checks that `next` may follow this shape (R20 to R22).

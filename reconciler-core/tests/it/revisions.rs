@@ -78,6 +78,17 @@ fn a_record_without_a_version_is_of_the_first() {
     assert_eq!((state.take_migrated().len(), of(&state, "web-0").revision), (0, record.revision));
 }
 
+/// C13: a digest of another version is no change of content, so the journal takes the shape under its generation.
+#[test]
+fn a_digest_is_no_content() {
+    let (before, present) = (shape_before(), shape(&[("web", 1)]));
+    assert_ne!(before, present);
+    assert!(before.same_content(&present));
+    assert_eq!(before.may_become(&before.redigested()), Ok(()));
+    let others = [shape(&[("web", 2)]), shape(&[("db", 1)]), shape(&[("db", 1), ("web", 1)])];
+    assert!(others.iter().all(|other| !before.same_content(other)));
+}
+
 /// A shape of this version keeps what it shares.
 #[test]
 fn a_shape_of_this_version_is_the_same() {
