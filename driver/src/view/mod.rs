@@ -3,11 +3,13 @@
 //! Plain data with stable JSON names; free text in it has passed the redaction gate already.
 
 mod drift;
+mod explain;
 mod plan;
 mod reply;
 mod run;
 
 pub use drift::DriftView;
+pub use explain::{ExplainView, FactValue, FactView};
 pub use plan::{ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{

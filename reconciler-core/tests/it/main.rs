@@ -17,6 +17,7 @@ mod listings;
 mod plan_hash;
 mod plan_refusal;
 mod plan_steps;
+mod reasons;
 mod redaction;
 mod revisions;
 mod shapes;

@@ -206,6 +206,9 @@ pub(crate) enum RunVerb {
     Explain {
         /// A slot such as `web-0`, or a group.
         subject: String,
+        /// One line for each slot, without the facts.
+        #[arg(long)]
+        short: bool,
         #[command(flatten)]
         file: FileFlag,
     },

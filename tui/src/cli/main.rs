@@ -103,7 +103,9 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Events { file, after, limit, follow } => {
             events::run(&looking(&file.file)?, after, limit, follow).await
         }
-        RunVerb::Explain { subject, file } => explain::run(&looking(&file.file)?, &subject).await,
+        RunVerb::Explain { subject, short, file } => {
+            explain::run(&looking(&file.file)?, &subject, short).await
+        }
         RunVerb::Logs { slot, file, follow, lines } => {
             logs::run(&looking(&file.file)?, &slot, follow, lines).await
         }
