@@ -9,6 +9,7 @@ use super::{
 use crate::{
     desired::LogicalNodeSpec,
     effect::FailureClass,
+    hold::HoldCode,
     id::LogicalNodeId,
     observed::{
         Backoff, ClusterState, Deletion, FailureFacts, NodeRecord, NodeStage, Remains, StageName,
@@ -158,6 +159,12 @@ fn mark_destroyed(f: &mut Folding<'_>, stage: NodeStage) -> Verdict {
     };
     f.record.deletion = None;
     f.record.retry = None;
+    if f.record.hold.as_ref().is_some_and(|hold| hold.code == HoldCode::CleanupRefused) {
+        // Nothing is left to be cleaned up; whether the slot may begin anew is another question.
+        f.record.hold = None;
+        f.tell(NoteKind::Released(HoldCode::CleanupRefused));
+        failure::hold_if_used_up(f);
+    }
     f.enter(NodeStage::Destroyed { at: f.now, failure });
     Verdict::Applied
 }

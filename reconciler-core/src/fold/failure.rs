@@ -60,6 +60,15 @@ pub(super) fn charge(f: &mut Folding<'_>, failure: &FailureFacts, was_dormant: b
     }
 }
 
+/// Holds a slot that failed as often as it may, where another hold stood in the place of that one.
+pub(super) fn hold_if_used_up(f: &mut Folding<'_>) {
+    let failures = f.record.backoff.failures;
+    if failures >= f.record.policy.restart.attempts {
+        let text = format!("{failures} failures in a row");
+        hold(f, HoldCode::CrashLoop, &Redacted::new(&text));
+    }
+}
+
 /// Holds the slot.
 pub(super) fn hold(f: &mut Folding<'_>, code: HoldCode, text: &Redacted) {
     f.record.hold = Some(Hold { code, text: text.clone(), since: f.now });

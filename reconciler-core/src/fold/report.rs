@@ -172,6 +172,14 @@ fn fold_definite(
         ) if failure::is_last_try(f) => {
             failure::fail(f, facts, Remains::Session { lease, session });
         }
+        // What a retry cannot mend is for a person, who is told which slot it is (P6).
+        (CommandKind::CancelBootstrap | CommandKind::DestroyLease, _)
+            if matches!(error.class, FailureClass::Auth | FailureClass::Invalid) =>
+        {
+            f.tell(note);
+            f.record.retry = None;
+            failure::hold(f, crate::hold::HoldCode::CleanupRefused, &error.message);
+        }
         _ => {
             f.tell(note);
             failure::retry_later(f, &error.message);

@@ -226,8 +226,9 @@ fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> O
         return Some(wait(Rung::ProviderPaused, Some(until)));
     }
     if record.deletion.is_some() {
-        // Cleanup waits for neither hold nor backoff.
-        return None;
+        // Cleanup waits for neither hold nor backoff, unless the cleanup itself is what a person has to mend.
+        let refused = |hold: &&Hold| hold.code == HoldCode::CleanupRefused;
+        return record.hold.as_ref().filter(refused).map(held);
     }
     if let Some(hold) = &record.hold {
         return Some(held(hold));

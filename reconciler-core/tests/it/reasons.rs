@@ -90,7 +90,13 @@ fn times(record: &NodeRecord) -> Vec<String> {
         }
         NodeStage::HandedOff { stable_at, .. } => vec![ms(*stable_at)],
         NodeStage::LeaseCreated { .. } => vec![ms(record.since.after(timeouts.endpoint))],
-        other => panic!("nothing is waited for in {other:?}"),
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::Dormant { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => panic!("nothing is waited for: {record:?}"),
     }
 }
 

@@ -3,7 +3,9 @@
 //! The words come from the decider; only how they stand on the screen is decided here.
 
 use driver::{
-    Offline, system_clock,
+    Offline,
+    api::CallError,
+    system_clock,
     view::{ExplainView, FactValue, Refusal},
 };
 
@@ -36,8 +38,11 @@ async fn explained(context: &Context, subject: &str) -> Result<Vec<ExplainView>,
     };
     if let Some(link) = context.attached()? {
         return link.explain(subject).await.map_err(|error| match error {
-            driver::api::CallError::Refused(refusal) => unknown(refusal),
-            other => other.into(),
+            CallError::Refused(refusal) => unknown(refusal),
+            CallError::Socket { .. }
+            | CallError::Broken(_)
+            | CallError::Answer(_)
+            | CallError::Call(_) => error.into(),
         });
     }
     let offline = Offline::open(&context.paths)?;

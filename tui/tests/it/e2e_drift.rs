@@ -73,3 +73,26 @@ fn a_slot_is_explained_in_one_line_and_in_full() {
         "{status:?}"
     );
 }
+
+/// P6: a lease whose owner file is garbled holds its slot with the name of the file and the way out; the rest goes.
+#[test]
+fn a_garbled_owner_holds_its_slot_with_the_way_out() {
+    let world = World::new(&servers("web", 2));
+    world.expect(0, &["up", "--yes", "FILE"]);
+    let path = owner(&world, "web-0.1");
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, "{").unwrap();
+    let down = world.expect(72, &["down", "--yes", "FILE"]);
+    assert!(down.err.contains("hold web-0: cleanup.refused: "), "{down:?}");
+    assert!(down.err.contains(&path.display().to_string()), "{down:?}");
+    let way_out = down.err.lines().find_map(|line| line.strip_prefix("next: levelhead ")).unwrap();
+    assert!(way_out.starts_with("release web-0 --confirm "), "{down:?}");
+    assert_eq!(world.leases(), ["web-0.1"], "the other one went");
+
+    fs::write(&path, text).unwrap();
+    let words = way_out.split(" --state-dir ").next().unwrap();
+    let words: Vec<&str> = words.split(' ').collect();
+    world.expect(0, &words);
+    world.expect(0, &["down", "--yes", "FILE"]);
+    assert!(world.leases().is_empty());
+}
