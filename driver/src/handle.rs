@@ -9,7 +9,7 @@ use crate::{
     inbox::{Answer, Ask, StopReason, Wake},
     publish::Published,
     source::Source,
-    view::{Edit, PlanView, Refusal, RefusalKind, ReleaseView},
+    view::{Edit, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView},
 };
 
 /// A driver that runs in this process. Cheap to clone; dropping it stops nothing.
@@ -38,6 +38,15 @@ impl Handle {
     /// Refuses an edit that makes no sense, and any while the driver stops.
     pub async fn plan(&self, edit: Edit) -> Result<PlanView, Refusal> {
         self.ask(|answer| Ask::Plan(edit, answer)).await
+    }
+
+    /// Explains a slot, or every slot of a group, from the latest snapshot.
+    ///
+    /// # Errors
+    /// Refuses a subject that is neither.
+    pub fn explain(&self, subject: &str) -> Result<Vec<ExplainView>, Refusal> {
+        let latest = self.published.borrow().clone();
+        latest.explain(subject)
     }
 
     /// Does what the plan with `hash` showed; answers once the intent is durable, not once it is done.

@@ -10,7 +10,7 @@ use checkpoint::{
 };
 use reconciler_core::{
     checkpoint::StepMark,
-    fold::{Note, NoteKind, Settlement, StepEnd},
+    fold::{About, Note, NoteKind, Settlement, StepEnd},
     id::{GroupId, LogicalNodeId},
     redact::Redacted,
     time::Timestamp,
@@ -103,12 +103,9 @@ fn step_write(settlement: Settlement, now: Timestamp) -> StepWrite {
 
 /// What a note is about, in the journal's terms.
 fn subject(note: &Note) -> Subject {
-    match (&note.what, note.subject.parse::<LogicalNodeId>(), note.subject.parse::<GroupId>()) {
-        (NoteKind::Blind(provider, _) | NoteKind::Paused(provider), ..) => {
-            Subject::Provider(provider.clone())
-        }
-        (_, Ok(slot), _) => Subject::Slot(slot),
-        (_, Err(_), Ok(group)) => Subject::Group(group),
-        (_, Err(_), Err(_)) => Subject::Run,
+    match &note.about {
+        About::Slot(slot) => Subject::Slot(slot.clone()),
+        About::Group(group) => Subject::Group(group.clone()),
+        About::Provider(provider) => Subject::Provider(provider.clone()),
     }
 }

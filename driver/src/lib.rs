@@ -11,6 +11,7 @@ pub mod api;
 mod clock;
 pub mod config;
 mod covering;
+mod explaining;
 mod follow;
 mod following;
 mod handle;

@@ -8,7 +8,7 @@ use crate::{
     api::{CallError, Client},
     handle::Handle,
     source::Source,
-    view::{Edit, PlanView, ReleaseView, RunView},
+    view::{Edit, ExplainView, PlanView, ReleaseView, RunView},
 };
 
 /// A way to a driver.
@@ -38,6 +38,17 @@ impl Link {
                 Ok(Arc::new(latest.view()))
             }
             Self::Attached(client) => client.snapshot(after).await.map(Arc::new),
+        }
+    }
+
+    /// Explains a slot, or every slot of a group.
+    ///
+    /// # Errors
+    /// Fails if there is no such subject, or the driver does not answer.
+    pub async fn explain(&self, subject: &str) -> Result<Vec<ExplainView>, CallError> {
+        match self {
+            Self::Embedded(handle) => Ok(handle.explain(subject)?),
+            Self::Attached(client) => client.explain(subject).await,
         }
     }
 

@@ -96,6 +96,7 @@ impl Offline {
             at: now,
             due: None,
             settled: true,
+            parallelism: state.parallelism,
         }
     }
 

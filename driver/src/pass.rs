@@ -89,6 +89,8 @@ impl State {
         changed.extend(decided.iter().cloned());
         self.work.extend(decided);
         changed.retain(|slot| !same_record(&before, &self.cluster, slot));
+        // What this version brought to its own form is kept so, although nothing happened to it.
+        changed.extend(self.cluster.take_migrated());
         self.journal_changes(&changed, now, &mut commit, &mut tally);
         if !changed.is_empty() || tally.effects > 0 {
             let moved = changed.iter().map(|slot| (slot.clone(), letter_of(&before, slot)));

@@ -9,10 +9,15 @@ use checkpoint::{
 };
 use executor::seam::Capabilities;
 use reconciler_core::{
+    canonical::Canon,
     desired::ClusterShape,
+    drift::{Drift, classify},
     id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
-    plan::{Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, Scope, project},
+    plan::{
+        Change, ChangeKind as CoreKind, LifecyclePlan, PlanHeader, PlanInput, PlanStep,
+        ProjectError, Scope, project,
+    },
     redact::Redacted,
     time::Timestamp,
 };
@@ -21,8 +26,8 @@ use crate::{
     source::Source,
     state::{Mode, State},
     view::{
-        ChangeKind, ChangeView, Edit, PlanGroupView, PlanView, Refusal, RefusalKind, StepView,
-        VIEW_SCHEMA,
+        BoundView, ChangeKind, ChangeView, DriftView, Edit, PlanGroupView, PlanView, Refusal,
+        RefusalKind, StepView, VIEW_SCHEMA,
     },
 };
 
@@ -57,14 +62,21 @@ impl Planner {
             serial: self.serial,
             parallelism: self.parallelism,
         };
-        project(&self.cluster, &input, Scope::All, self.now)
-            .map_err(|error| refuse(RefusalKind::Forbidden, error.to_string()))
+        project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
+            let hint = match &error {
+                ProjectError::Refused { drifts } => drifts.first().and_then(Drift::way_out),
+                ProjectError::NeverSettles { .. } | ProjectError::Graph(_) => None,
+            };
+            Refusal { hint, ..refuse(RefusalKind::Forbidden, error.to_string()) }
+        })
     }
 
     /// Makes the plan as it is shown.
     pub(crate) fn view(&self) -> Result<PlanView, Refusal> {
         let known = u32::try_from(self.cluster.len()).unwrap_or(u32::MAX);
-        Ok(plan_view(&self.plan()?, known))
+        let drift = classify(&self.cluster, &self.target, None);
+        let drift = drift.iter().map(DriftView::from).collect();
+        Ok(PlanView { drift, ..plan_view(&self.plan()?, known) })
     }
 }
 
@@ -94,7 +106,8 @@ impl State {
                 let edited = live.with_counts(counts);
                 edited.map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?
             }
-            Edit::File { shape, .. } => shape.at_generation(live.generation.next()),
+            // What a client of another version sends carries that one's digests, which are never compared (C13).
+            Edit::File { shape, .. } => shape.redigested().at_generation(live.generation.next()),
         };
         live.may_become(&target)
             .map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?;
@@ -288,7 +301,9 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         serial: plan.header.serial,
         base: plan.header.base,
         target: plan.header.target,
-        steps: plan.steps.iter().map(step_view).collect(),
+        bound: Box::new(bound_view(&plan.header)),
+        specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
+        steps: step_views(plan),
         create: 0,
         replace: 0,
         repair: 0,
@@ -297,6 +312,7 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         blocked: 0,
         empty: plan.is_empty() && plan.header.base == plan.header.target,
         groups: Vec::new(),
+        drift: Vec::new(),
     };
     for group in groups.values_mut() {
         count(&mut view, group);
@@ -328,11 +344,38 @@ fn change_view(change: &Change) -> ChangeView {
     ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
 }
 
-fn step_view(step: &reconciler_core::plan::PlanStep) -> StepView {
-    StepView {
-        key: step.key.clone(),
+fn bound_view(header: &PlanHeader) -> BoundView {
+    BoundView {
+        run: header.run,
+        fence: header.fence,
+        parallelism: header.parallelism,
+        spec: header.spec_digest,
+        observation: header.observation_digest,
+        capability: header.capability_digest,
+    }
+}
+
+fn spec_view(spec: &Canon) -> serde_json::Value {
+    // Canonical text is JSON, so it always reads.
+    serde_json::from_str(&spec.write()).unwrap_or_default()
+}
+
+fn step_views(plan: &LifecyclePlan) -> Vec<StepView> {
+    // The steps of a plan that was made here are a graph.
+    let mut waves = plan.waves().unwrap_or_default().into_iter();
+    let view = |step: &PlanStep| StepView {
+        key: step.key().to_string(),
         slot: step.slot.clone(),
         action: step.action.as_str().to_owned(),
-        after: step.after.clone(),
-    }
+        after: step.after.iter().map(ToString::to_string).collect(),
+        attempt: step.attempt.uuid,
+        requires: step.requires.to_string(),
+        brings: step.brings.to_string(),
+        timeout_ms: step.timeout.get(),
+        idempotency_key: step.idempotency_key(),
+        inverse: step.inverse.map(|inverse| inverse.as_str().to_owned()),
+        revision: step.revision,
+        wave: waves.next().unwrap_or_default(),
+    };
+    plan.steps.iter().map(view).collect()
 }

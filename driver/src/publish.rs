@@ -28,6 +28,8 @@ pub struct Published {
     pub(crate) at: Timestamp,
     pub(crate) due: Option<Timestamp>,
     pub(crate) settled: bool,
+    /// Effects on their way at once, at most.
+    pub(crate) parallelism: u32,
 }
 
 impl Published {
@@ -109,6 +111,7 @@ impl State {
             settled: in_flight == 0
                 && self.work.is_empty()
                 && self.queued.values().all(BTreeSet::is_empty),
+            parallelism: self.parallelism,
         }
     }
 }

@@ -91,8 +91,9 @@ impl State {
         match subject {
             Subject::Slot(slot) => vec![slot.clone()],
             Subject::Group(group) => {
-                let doubtful =
-                    |r: &&std::sync::Arc<NodeRecord>| r.hold.is_some() || r.missing_since.is_some();
+                let doubtful = |r: &&std::sync::Arc<NodeRecord>| {
+                    r.hold.is_some() || r.missing_since.or(r.suspect_since).is_some()
+                };
                 let records = self.cluster.group(group).map(AsRef::as_ref);
                 let records = records.into_iter().flat_map(GroupState::records);
                 records.filter(doubtful).map(|r| r.slot.clone()).collect()
@@ -175,9 +176,12 @@ impl State {
             let record = self.cluster.record(slot)?;
             let lease =
                 record.stage.lease().map_or("no lease".to_owned(), |l| format!("lease {}", l.id));
-            let missing =
-                if record.missing_since.is_some() { ", missing from the last listing" } else { "" };
-            Some(format!("{slot}: {}, {lease}{missing}", record.stage.name().as_str()))
+            let doubt = match (record.missing_since, record.suspect_since) {
+                (Some(_), _) => ", missing from the last listing",
+                (None, Some(_)) => ", ended as the last listing says",
+                (None, None) => "",
+            };
+            Some(format!("{slot}: {}, {lease}{doubt}", record.stage.name().as_str()))
         };
         self.release_looks(subject).iter().filter_map(line).collect()
     }

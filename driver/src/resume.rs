@@ -38,7 +38,7 @@ pub(crate) struct Given {
 impl State {
     /// Takes back what the journal holds; with `doubt`, whatever was on its way has an unknown outcome now.
     pub(crate) fn resume(given: Given, recovered: Recovered, doubt: bool, now: Timestamp) -> Self {
-        let shape = recovered.shape.as_ref().map(|row| Arc::clone(&row.shape));
+        let shape = recovered.shape.as_ref().map(|row| Arc::new(row.shape.redigested()));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
         let cluster = ClusterState::restore(recovered.records, recovered.group_holds, now);
         let open =

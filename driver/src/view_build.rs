@@ -4,16 +4,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use reconciler_core::{
     desired::RunNodeGroupSpec,
+    drift::classify,
     id::{GroupId, LogicalNodeId},
     observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, StageName},
-    reconcile::{Reason, Rung, reconcile},
+    reconcile::{Reason, ReconcilePlan, Rung, reconcile},
 };
 
 use crate::{
     history::{Ribbons, letter},
     publish::Published,
     release::hold_view,
-    view::{GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA},
+    view::{
+        DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA,
+    },
 };
 
 impl Published {
@@ -42,7 +45,7 @@ fn run_view(published: &Published) -> RunView {
         ribbon_len: u32::try_from(ribbons.len()).unwrap_or(0),
         file: published.file.as_deref().cloned(),
         groups: groups(published),
-        nodes: nodes(published, &ribbons),
+        nodes: nodes(published, &decided(published), &ribbons),
         holds: holds(published),
         passes: history.passes().cloned().collect(),
         events: history.events().cloned().collect(),
@@ -57,6 +60,7 @@ fn run_view(published: &Published) -> RunView {
                 paused_until: provider.paused_until,
             })
             .collect(),
+        drift: classify(cluster, shape, published.fence()).iter().map(DriftView::from).collect(),
     }
 }
 
@@ -131,8 +135,23 @@ fn observed(view: GroupView, group: &GroupState) -> GroupView {
     }
 }
 
-fn nodes(published: &Published, ribbons: &Ribbons) -> Vec<NodeView> {
-    let plan = reconcile(&published.cluster, &published.shape, published.at);
+/// What the decider says of every slot now; what finds no place among the effects in flight waits for one.
+pub(crate) fn decided(published: &Published) -> ReconcilePlan {
+    let mut plan = reconcile(&published.cluster, &published.shape, published.at);
+    let groups = published.cluster.groups().filter(|(_, group)| group.busy() > 0);
+    let records = groups.flat_map(|(_, group)| group.records());
+    let in_flight = records.filter(|record| record.pending.is_some()).count();
+    let places = usize::try_from(published.parallelism).unwrap_or(usize::MAX);
+    plan.admit(places.saturating_sub(in_flight));
+    plan
+}
+
+/// Every slot as it is shown.
+pub(crate) fn nodes(
+    published: &Published,
+    plan: &ReconcilePlan,
+    ribbons: &Ribbons,
+) -> Vec<NodeView> {
     let reasons: BTreeMap<&LogicalNodeId, &Reason> =
         plan.reasons.iter().map(|(slot, reason)| (slot, reason)).collect();
     let known = published.cluster.groups().flat_map(|(_, group)| group.records());

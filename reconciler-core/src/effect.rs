@@ -1,11 +1,11 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    canonical::Canon,
+    canonical::write_object,
     desired::{NodeSpec, Policy},
     id::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
@@ -81,6 +81,21 @@ pub enum CommandKind {
 }
 
 impl CommandKind {
+    /// All six.
+    pub const ALL: [Self; 6] = [
+        Self::CreateLease,
+        Self::LookupEndpoint,
+        Self::StartBootstrap,
+        Self::BootstrapConvergenceObserved,
+        Self::CancelBootstrap,
+        Self::DestroyLease,
+    ];
+
+    /// The command of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+
     /// The command's name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -182,12 +197,13 @@ pub struct EffectReport {
 
 /// The key of one command for one attempt: a repeat of the same request has the same key (D7).
 pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> IdempotencyKey {
-    let canon = Canon::object([
-        ("attempt", Canon::show(attempt)),
-        ("command", Canon::text(kind.as_str())),
-        ("detail", Canon::text(detail)),
-    ]);
-    IdempotencyKey::of(canon.write().as_bytes())
+    let mut text = String::with_capacity(128);
+    write_object(&mut text, |members| {
+        members.plain("attempt", |out| attempt.push(out));
+        members.text("command", kind.as_str());
+        members.text("detail", detail);
+    });
+    IdempotencyKey::of(text.as_bytes())
 }
 
 /// What a successful effect brought.

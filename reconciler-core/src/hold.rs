@@ -24,12 +24,29 @@ pub enum HoldCode {
     /// The provider shows a newer controller's mark on our resource.
     #[serde(rename = "fence.newer")]
     NewerFence,
+    /// The identity of the slot's attempt was observed in two places.
+    #[serde(rename = "identity.duplicate")]
+    DuplicateIdentity,
+    /// More of a group looks broken at once, by signs that prove nothing, than is believable.
+    #[serde(rename = "health.mass")]
+    MassUnhealthy,
+    /// A provider refuses to end or to give back what an attempt has, in a way that a retry cannot mend.
+    #[serde(rename = "cleanup.refused")]
+    CleanupRefused,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 5] =
-        [Self::CrashLoop, Self::Refused, Self::Implausible, Self::Unrecognised, Self::NewerFence];
+    pub const ALL: [Self; 8] = [
+        Self::CrashLoop,
+        Self::Refused,
+        Self::Implausible,
+        Self::Unrecognised,
+        Self::NewerFence,
+        Self::DuplicateIdentity,
+        Self::MassUnhealthy,
+        Self::CleanupRefused,
+    ];
 
     /// The stable text of the code.
     pub const fn as_str(self) -> &'static str {
@@ -39,6 +56,9 @@ impl HoldCode {
             Self::Implausible => "observation.implausible",
             Self::Unrecognised => "record.unrecognised",
             Self::NewerFence => "fence.newer",
+            Self::DuplicateIdentity => "identity.duplicate",
+            Self::MassUnhealthy => "health.mass",
+            Self::CleanupRefused => "cleanup.refused",
         }
     }
 }

@@ -9,7 +9,10 @@ use core::{cmp::Ordering, fmt, str::FromStr};
 use serde::{Deserialize, Serialize, de, ser};
 use sha2::{Digest, Sha256};
 
-use crate::limits;
+use crate::{
+    hex::{hex, push_uuid},
+    limits,
+};
 
 /// Why a text is not an id of the wanted kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -202,6 +205,11 @@ impl Uuid {
         &self.0
     }
 
+    /// Appends its text.
+    pub(crate) fn push(&self, out: &mut String) {
+        push_uuid(out, &self.0);
+    }
+
     /// The UUID of an attempt, derived so that a dry run gives the same one as the real run (D2).
     pub fn of_attempt(run: Self, slot: &LogicalNodeId, ordinal: AttemptOrdinal) -> Self {
         let mut hash = Sha256::new();
@@ -228,13 +236,9 @@ impl Uuid {
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, byte) in self.0.iter().enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
+        let mut text = String::with_capacity(36);
+        self.push(&mut text);
+        f.write_str(&text)
     }
 }
 
@@ -290,7 +294,7 @@ macro_rules! digest_type {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                hex(f, &self.0)
             }
         }
 

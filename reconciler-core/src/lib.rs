@@ -15,9 +15,13 @@ extern crate std;
 pub mod canonical;
 pub mod checkpoint;
 pub mod desired;
+pub mod drift;
 pub mod durable;
 pub mod effect;
+#[cfg(feature = "fixture")]
+pub mod fixture;
 pub mod fold;
+mod hex;
 pub mod hold;
 pub mod id;
 mod lease;

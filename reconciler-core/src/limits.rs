@@ -44,6 +44,11 @@ pub const PAUSE_MAX: Millis = Millis::from_secs(3_600);
 pub const ABSENCE_GRACE: Millis = Millis::from_secs(60);
 /// Share of a group, in percent, that may vanish unproven at once (D6); at least one node always may.
 pub const LOST_PERCENT_MAX: u32 = 20;
+/// Share of a group, in percent, that may look broken within the window by signs that prove nothing, before the
+/// group is held instead of replaced (C9); as many as may vanish at once always may.
+pub const MASS_PERCENT_MAX: u32 = 40;
+/// How long an unproven sign counts towards that share: a few listings, so that slow erosion is noticed too.
+pub const MASS_WINDOW: Millis = Millis::from_secs(600);
 /// Rounds of projection per slot before a plan counts as one that never settles (D2).
 pub const PROJECTION_ROUNDS_PER_SLOT: u64 = 16;
 /// Tries of one effect on one attempt before the attempt counts as failed (R103).

@@ -39,6 +39,11 @@ pub(crate) enum Verb {
         /// The bench's name in the table; all of them when absent.
         name: Option<String>,
     },
+    /// Change the core one place at a time, and see whether a test notices; slow.
+    Mutants {
+        /// Files of the core, such as `reconciler-core/src/time.rs`; all of them when absent.
+        files: Vec<String>,
+    },
     /// Open the console on the local example.
     Demo,
     /// Run the long kill -9 sweep.

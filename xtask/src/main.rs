@@ -12,6 +12,7 @@ mod diagram;
 mod finding;
 mod law;
 mod metadata;
+mod mutants;
 mod shell;
 mod sweep;
 mod test;
@@ -41,6 +42,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Deps => deps::run(&shell),
         Verb::Diagram { check } => diagram::run(&shell, check),
         Verb::Bench { name } => bench::run(&shell, name.as_deref()),
+        Verb::Mutants { files } => mutants::run(&shell, &files),
         Verb::Demo => demo::run(&shell),
         Verb::Sweep { points } => sweep::run(&shell, points),
     }

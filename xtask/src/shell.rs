@@ -94,6 +94,13 @@ impl Shell {
         Ok(())
     }
 
+    /// Says the command, runs it, and returns its exit code; none if a signal ended it.
+    pub(crate) fn exit_code(&self, plain: &Plain) -> Result<Option<i32>> {
+        Self::say(&format!("$ {plain}"))?;
+        let status = self.command(plain)?.status();
+        Ok(status.with_context(|| format!("could not start `{plain}`"))?.code())
+    }
+
     /// Says the command, runs it, and returns what it printed.
     pub(crate) fn read(&self, plain: &Plain) -> Result<String> {
         Self::say(&format!("$ {plain}"))?;

@@ -15,8 +15,9 @@ use super::{
     wire::{Applied, ApplyCall, PlanCall, ReleaseCall},
 };
 use crate::{
+    planning::refuse,
     source::Source,
-    view::{Edit, PlanView, Refusal, ReleaseView, RunView},
+    view::{Edit, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView, RunView},
 };
 
 /// How long a driver may take to answer; more than a snapshot call waits for news.
@@ -78,6 +79,21 @@ impl Client {
             Some(pass) => format!("/v1/snapshot?after={pass}"),
             None => "/v1/snapshot".to_owned(),
         };
+        self.call(Method::GET, &path, Body::empty()).await
+    }
+
+    /// Explains a slot, or every slot of a group.
+    ///
+    /// # Errors
+    /// Fails if there is no such subject, or the driver does not answer.
+    pub async fn explain(&self, subject: &str) -> Result<Vec<ExplainView>, CallError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if !subject.chars().all(plain) {
+            // Such a name is none of ours, and would not survive the way there.
+            let message = format!("there is no slot or group `{subject}`");
+            return Err(refuse(RefusalKind::Invalid, message).into());
+        }
+        let path = format!("/v1/explain?subject={subject}");
         self.call(Method::GET, &path, Body::empty()).await
     }
 

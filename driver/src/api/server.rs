@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::{
     socket,
-    wire::{Applied, ApplyCall, PlanCall, ReleaseCall, SnapshotQuery},
+    wire::{Applied, ApplyCall, ExplainQuery, PlanCall, ReleaseCall, SnapshotQuery},
 };
 use crate::{
     handle::Handle,
@@ -36,6 +36,7 @@ pub(crate) async fn serve(path: &Path, handle: Handle) -> io::Result<()> {
     let router = Router::new()
         .route("/v1/health", get(health))
         .route("/v1/snapshot", get(snapshot))
+        .route("/v1/explain", get(explain))
         .route("/v1/plan", post(plan))
         .route("/v1/apply", post(apply))
         .route("/v1/release", post(release))
@@ -102,6 +103,14 @@ async fn snapshot(
     // The text of a large fleet takes longer to make than a pass may wait.
     let made = tokio::task::spawn_blocking(move || Json(latest.view()).into_response()).await;
     made.map_err(|_panic| Refused(refuse(RefusalKind::Unavailable, "the snapshot was not made")))
+}
+
+async fn explain(
+    State(handle): State<Handle>,
+    query: Result<Query<ExplainQuery>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let query = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
+    Ok(Json(handle.explain(&query.subject)?).into_response())
 }
 
 async fn plan(State(handle): State<Handle>, call: Body<PlanCall>) -> Result<Response, Refused> {

@@ -35,6 +35,13 @@ pub(super) struct ReleaseCall {
     pub(super) confirm: Option<PlanHash>,
 }
 
+/// The query of `GET /v1/explain`: a slot or a group.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExplainQuery {
+    pub(super) subject: String,
+}
+
 /// The query of `GET /v1/snapshot`: with `after`, the answer waits until a later pass did something.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

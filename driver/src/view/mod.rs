@@ -2,11 +2,15 @@
 //!
 //! Plain data with stable JSON names; free text in it has passed the redaction gate already.
 
+mod drift;
+mod explain;
 mod plan;
 mod reply;
 mod run;
 
-pub use plan::{ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
+pub use drift::DriftView;
+pub use explain::{ExplainView, FactValue, FactView};
+pub use plan::{BoundView, ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{
     DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, PassView,

@@ -1,7 +1,21 @@
 //! A plan as it is shown before it is confirmed.
 
-use reconciler_core::id::{Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial};
+use std::collections::BTreeMap;
+
+use reconciler_core::{
+    canonical::Canon,
+    effect::CommandKind,
+    id::{
+        AttemptId, Fence, Generation, GroupId, IdempotencyKey, LogicalNodeId, PlanHash, PlanSerial,
+        RevisionDigest, Uuid,
+    },
+    plan::{PlanHeader, PlanStep, StepKey, StoredPlan, StoredPlanError},
+    time::Millis,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::drift::DriftView;
 
 /// What a plan does to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +72,39 @@ pub struct StepView {
     pub action: String,
     /// Keys of the steps that come first.
     pub after: Vec<String>,
+    /// The attempt that it is for.
+    pub attempt: Uuid,
+    /// How the attempt must stand before it, with nothing under way.
+    pub requires: String,
+    /// How the attempt stands after it.
+    pub brings: String,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// The key by which a provider recognises the request.
+    pub idempotency_key: IdempotencyKey,
+    /// What undoes it; nothing if nothing does.
+    pub inverse: Option<String>,
+    /// What the attempt implements; described in the plan's specs.
+    pub revision: RevisionDigest,
+    /// The wave in which it may go out: at most the plan's parallelism of steps each.
+    pub wave: u32,
+}
+
+/// What a plan is bound to, beside its generations and its serial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundView {
+    /// The run.
+    pub run: Uuid,
+    /// The last fence that was durable when it was made.
+    pub fence: Fence,
+    /// How many effects may be on their way at once.
+    pub parallelism: u32,
+    /// The digest of the wanted shape.
+    pub spec: PlanHash,
+    /// The digest of what was observed.
+    pub observation: PlanHash,
+    /// The digest of what the providers can do.
+    pub capability: PlanHash,
 }
 
 /// A plan.
@@ -75,6 +122,10 @@ pub struct PlanView {
     pub target: Generation,
     /// The groups that it touches or that exist.
     pub groups: Vec<PlanGroupView>,
+    /// What it is bound to.
+    pub bound: Box<BoundView>,
+    /// What each revision in it is, redacted.
+    pub specs: BTreeMap<RevisionDigest, Value>,
     /// Its steps in a stable topological order.
     pub steps: Vec<StepView>,
     /// Nodes made.
@@ -91,4 +142,89 @@ pub struct PlanView {
     pub blocked: u32,
     /// True if it changes nothing.
     pub empty: bool,
+    /// Where what is observed is not what the plan leads to, in a stable order.
+    #[serde(default)]
+    pub drift: Vec<DriftView>,
+}
+
+impl PlanView {
+    /// Checks a plan that was kept: that its hash still is that of what it shows, and that its steps are a graph.
+    ///
+    /// # Errors
+    /// Refuses a plan that was changed after it was made, or whose steps contradict each other.
+    pub fn check(&self) -> Result<(), StoredPlanError> {
+        let bound = &self.bound;
+        let header = PlanHeader {
+            run: bound.run,
+            base: self.base,
+            target: self.target,
+            fence: bound.fence,
+            serial: self.serial,
+            parallelism: bound.parallelism,
+            spec_digest: bound.spec,
+            observation_digest: bound.observation,
+            capability_digest: bound.capability,
+        };
+        let specs = self.specs.iter().map(|(revision, spec)| Ok((*revision, canon(spec)?)));
+        let steps = self.steps.iter().map(StepView::step);
+        let plan = StoredPlan {
+            header,
+            specs: specs.collect::<Result<_, StoredPlanError>>()?,
+            steps: steps.collect::<Result<_, _>>()?,
+        };
+        let read = StoredPlan::read(&plan.canonical(), self.hash)?;
+        let waves = read.waves().map_err(StoredPlanError::Graph)?;
+        if !self.steps.iter().map(|step| step.wave).eq(waves) {
+            return Err(StoredPlanError::Member("wave"));
+        }
+        Ok(())
+    }
+}
+
+impl StepView {
+    fn step(&self) -> Result<PlanStep, StoredPlanError> {
+        let wrong = StoredPlanError::Member;
+        let key: StepKey = self.key.parse().map_err(|_bad| wrong("key"))?;
+        let after = self.after.iter().map(|key| key.parse().map_err(|_bad| wrong("after")));
+        let inverse = self
+            .inverse
+            .as_deref()
+            .map(|name| CommandKind::from_name(name).ok_or(wrong("inverse")));
+        let step = PlanStep {
+            slot: key.slot,
+            attempt: AttemptId { ordinal: key.ordinal, uuid: self.attempt },
+            action: key.action,
+            after: after.collect::<Result<_, _>>()?,
+            requires: self.requires.parse().map_err(|_bad| wrong("requires"))?,
+            brings: self.brings.parse().map_err(|_bad| wrong("brings"))?,
+            timeout: Millis::new(self.timeout_ms),
+            inverse: inverse.transpose()?,
+            revision: self.revision,
+        };
+        // What is shown for convenience must follow from the rest.
+        if self.slot != step.slot {
+            return Err(wrong("slot"));
+        }
+        if self.action != step.action.as_str() {
+            return Err(wrong("action"));
+        }
+        if self.idempotency_key != step.idempotency_key() {
+            return Err(wrong("idempotency_key"));
+        }
+        Ok(step)
+    }
+}
+
+fn canon(value: &Value) -> Result<Canon, StoredPlanError> {
+    Ok(match value {
+        Value::Null => Canon::Null,
+        Value::Bool(value) => Canon::Bool(*value),
+        Value::String(text) => Canon::text(text),
+        Value::Number(_) => return Err(StoredPlanError::Member("specs")),
+        Value::Array(items) => Canon::List(items.iter().map(canon).collect::<Result<_, _>>()?),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| Ok((name.as_str(), canon(value)?)));
+            Canon::object(members.collect::<Result<Vec<_>, StoredPlanError>>()?)
+        }
+    })
 }

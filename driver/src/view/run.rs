@@ -9,6 +9,8 @@ use reconciler_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::drift::DriftView;
+
 /// The version of the JSON form; additive changes do not raise it.
 pub const VIEW_SCHEMA: u32 = 1;
 
@@ -238,4 +240,7 @@ pub struct RunView {
     pub orphans: Vec<OrphanView>,
     /// The providers.
     pub providers: Vec<ProviderView>,
+    /// Where what is observed is not what is desired, in a stable order.
+    #[serde(default)]
+    pub drift: Vec<DriftView>,
 }

@@ -178,20 +178,26 @@ impl Provider for Ground {
             self.world.with(|land| {
                 land.listings += 1;
                 let sight = land.sight;
-                let owned = |lease: &Lease| OwnedLease {
+                let owned = |(id, lease): (&String, &Lease)| OwnedLease {
                     slot: lease.slot.clone(),
                     attempt: lease.attempt.uuid,
                     fence: lease.fence,
-                    lease: facts(lease),
+                    lease: LeaseFacts { id: LeaseId::new(id), ..facts(lease) },
                     endpoint: None,
                     workload: match sight {
                         Sight::True => workload(lease),
+                        Sight::Ended => {
+                            let status = reconciler_core::effect::ExitStatus::Unknown;
+                            WorkloadState::Exited { status, tail: Redacted::default() }
+                        }
                         Sight::Leases | Sight::Empty | Sight::Blind => WorkloadState::Unknown,
                     },
                 };
-                let here = land.leases.values().filter(|lease| lease.ground == self.name);
+                let here = land.leases.iter().filter(|(_, lease)| lease.ground == self.name);
                 match sight {
-                    Sight::True | Sight::Leases => Listing::Complete(here.map(owned).collect()),
+                    Sight::True | Sight::Ended | Sight::Leases => {
+                        Listing::Complete(here.map(owned).collect())
+                    }
                     Sight::Empty => Listing::Complete(Vec::new()),
                     Sight::Blind => Listing::Unknown(Redacted::new("nothing can be seen")),
                 }

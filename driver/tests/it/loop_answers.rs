@@ -23,6 +23,31 @@ fn dry(stand: &Stand, edit: &Edit) -> PlanView {
     runtime.block_on(offline.plan(&stand.options(Begin::Waiting), edit)).unwrap()
 }
 
+/// R79 to R82: what is shown of a plan is all that its hash vouches for: any of it changed is refused.
+#[test]
+fn a_kept_plan_that_was_changed_is_refused() {
+    let stand = Stand::new(7);
+    let plan = dry(&stand, &stand.declare(&[("db", 1), ("web", 3)]));
+    assert_eq!(plan.check().map_err(|error| error.to_string()), Ok(()));
+    let kept = serde_json::to_string(&plan).unwrap();
+    let read: PlanView = serde_json::from_str(&kept).unwrap();
+    assert_eq!((read.check().is_ok(), &read), (true, &plan));
+    for (from, to) in [
+        ("\"key\":\"web-1", "\"key\":\"web-2"),
+        ("\"inverse\":\"DestroyLease\"", "\"inverse\":null"),
+        ("\"timeout_ms\":1", "\"timeout_ms\":9"),
+        ("\"requires\":\"new", "\"requires\":\"dormant"),
+        ("\"wave\":0", "\"wave\":1"),
+        ("\"parallelism\":", "\"parallelism\":1"),
+        ("\"slot\":\"web-1\",\"action\"", "\"slot\":\"web-2\",\"action\""),
+        ("\"serial\":", "\"serial\":1"),
+    ] {
+        let edited: PlanView = serde_json::from_str(&kept.replacen(from, to, 1)).unwrap();
+        assert_ne!(edited, plan, "{from} stands in the plan");
+        assert!(edited.check().is_err(), "{from} became {to}");
+    }
+}
+
 /// R84, C14: a dry run leaves no trace, and shows the hash that the driver which is started for it accepts; also
 /// the very first one.
 #[test]

@@ -78,6 +78,23 @@ fn a_hold_is_released_over_the_socket() {
     stand.world.lawful();
 }
 
+/// P7: explanations go over the socket as they are; a subject that is none of ours is refused.
+#[test]
+fn explanations_go_over_the_socket() {
+    let stand = Stand::new(2);
+    let run = stand.up(&[("web", 2)]);
+    let client = run.client();
+    let explained = run.block(client.explain("web")).unwrap();
+    assert_eq!(explained, run.handle.explain("web").unwrap());
+    assert_eq!(explained.iter().map(|view| view.rung.as_str()).collect::<Vec<_>>(), ["steady"; 2]);
+    assert_eq!(run.block(client.explain("web-1")).unwrap()[0].node.slot.index, 1);
+    for subject in ["web-9", "nowhere", "a&b=c d", ""] {
+        assert_eq!(refused(run.block(client.explain(subject))).kind, RefusalKind::Invalid);
+    }
+    run.stop();
+    stand.world.lawful();
+}
+
 /// Sends bytes, and reads what comes back until the driver closes.
 fn exchange(stand: &Stand, bytes: &[u8]) -> String {
     let mut stream = UnixStream::connect(stand.paths().socket()).unwrap();

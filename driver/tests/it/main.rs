@@ -6,6 +6,7 @@ mod config;
 mod fake;
 mod loop_answers;
 mod loop_doubt;
+mod loop_drift;
 mod loop_failure;
 mod loop_file;
 mod loop_kill;

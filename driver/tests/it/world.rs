@@ -69,6 +69,8 @@ pub(crate) enum Sight {
     True,
     /// What there is, and nothing of workloads.
     Leases,
+    /// What there is, with the claim that every workload has ended.
+    Ended,
     /// Nothing, with the claim that this is all.
     Empty,
     /// An error.

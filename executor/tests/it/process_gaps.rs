@@ -9,7 +9,7 @@ use std::{
 
 use executor::seam::Provider;
 use reconciler_core::{
-    effect::{ExitStatus, FailureClass, Listing, Look, WorkloadState},
+    effect::{Certainty, ExitStatus, FailureClass, Listing, Look, WorkloadState},
     observed::Handle,
 };
 
@@ -240,11 +240,39 @@ async fn rests_of_broken_off_effects_are_cleared() {
     fs::create_dir_all(half.join("work")).unwrap();
     ward.provider.list_owned(ward.run).await;
     until("the given back lease is removed", || !gone.exists()).await;
-    assert!(half.exists());
+    assert!(half.exists(), "a create of this fence may be under way");
     ward.restart();
-    ward.create(&node).await.unwrap();
     ward.provider.list_owned(ward.run).await;
-    until("the half made lease is removed", || !half.exists()).await;
+    assert!(half.exists(), "nobody is in charge under a newer fence yet");
     let leased = ward.create(&node).await.unwrap();
+    until("the first effect of the next driver clears it", || !half.exists()).await;
+    fs::create_dir_all(half.join("work")).unwrap();
+    ward.provider.list_owned(ward.run).await;
+    until("so does each of its listings", || !half.exists()).await;
     ward.cancel(&node, &leased, &Handle::default(), Duration::ZERO).await.unwrap();
+}
+
+/// C17, P6: a lease whose owner file is garbled can be neither ended nor given back, and says so with the file.
+#[tokio::test]
+async fn a_garbled_owner_is_told_with_its_file() {
+    let ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let owner = ward.dir(&node).join("owner.json");
+    let text = fs::read(&owner).unwrap();
+    fs::write(&owner, "{").unwrap();
+    let path = owner.display().to_string();
+    for failure in [
+        ward.cancel(&node, &leased, &workload, BOUND).await.unwrap_err(),
+        ward.destroy(&node, &leased).await.unwrap_err(),
+    ] {
+        assert_eq!(
+            (failure.class, failure.certainty),
+            (FailureClass::Invalid, Certainty::Definite)
+        );
+        assert!(failure.message.as_str().contains(&path), "{failure:?}");
+    }
+    assert!(is_alive(pid_of(&workload)), "whose it is cannot be proven, so it is left alone");
+    fs::write(&owner, text).unwrap();
+    ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
 }

@@ -33,10 +33,15 @@ fn spec(image: &str) -> NodeSpec {
 
 /// A shape of `n` nodes in groups of at most `width`.
 pub(crate) fn shape(n: u32, width: u32) -> ClusterShape {
+    shape_of(n, width, "v1")
+}
+
+/// The same of nodes that run `image`.
+pub(crate) fn shape_of(n: u32, width: u32, image: &str) -> ClusterShape {
     let width = width.min(limits::GROUP_COUNT_MAX);
     let groups = (0..n.div_ceil(width)).map(|at| {
         let name = format!("group{at:04}").parse().expect("a group name");
-        RunNodeGroupSpec::new(name, width.min(n - at * width), spec("v1"), Policy::default())
+        RunNodeGroupSpec::new(name, width.min(n - at * width), spec(image), Policy::default())
     });
     let name = "bench".parse().expect("a run name");
     ClusterShape::new(name, Uuid::from_bytes([7; 16]), Generation::new(1), groups).expect("a shape")

@@ -7,6 +7,7 @@ mod change;
 mod fleet;
 mod floor;
 mod full;
+mod planned;
 mod report;
 
 use std::alloc::System;
@@ -25,7 +26,7 @@ const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// A group of figures.
 type Case = (&'static str, fn(&mut Report));
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     ("steady", |report| full::steady(report, &SIZES)),
     ("burst", full::burst),
     ("mixed", full::mixed),
@@ -33,11 +34,17 @@ const CASES: [Case; 7] = [
     ("many", change::many_of_many),
     ("nothing", change::nothing),
     ("due", change::falling_due),
+    ("plan", planned::of_new_nodes),
+    ("update", planned::of_an_update),
 ];
 
 fn main() -> io::Result<()> {
     // `cargo bench` adds options of its own; a plain word names the one case to run.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    if only.as_deref() == Some("once") {
+        planned::once();
+        return Ok(());
+    }
     let mut report = Report::default();
     for (name, case) in CASES {
         if only.as_deref().is_none_or(|only| only == name) {

@@ -7,15 +7,12 @@ use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::Policy;
+use super::{Policy, revision};
 use crate::{
     canonical::Canon,
-    id::{AttemptId, GroupId, LogicalNodeId, ProviderName, RevisionDigest},
+    id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, ProviderName, RevisionDigest, Uuid},
     time::Millis,
 };
-
-/// The version of the revision digest; part of the hashed bytes.
-const REVISION_VERSION: u64 = 1;
 
 /// What a node needs of its provider; a provider refuses what it cannot give.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +83,7 @@ impl NodeSpec {
     /// The spec as a canonical value; the bytes that the revision is made from.
     pub fn canon(&self) -> Canon {
         Canon::object([
-            ("revision-version", Canon::num(REVISION_VERSION)),
+            ("revision-version", Canon::num(revision::VERSION)),
             ("role", Canon::text(&self.role)),
             ("provider", Canon::text(self.provider.as_str())),
             ("shape", self.shape.canon()),
@@ -158,6 +155,39 @@ impl RunNodeGroupSpec {
     pub fn new(group: GroupId, count: u32, spec: NodeSpec, policy: Policy) -> Self {
         let revision = spec.revision();
         Self { group, count, spec: Arc::new(spec), policy: Arc::new(policy), revision }
+    }
+
+    /// What one attempt of one of its slots in the run `run` is to implement.
+    pub fn stamp(
+        &self,
+        run: Uuid,
+        slot: LogicalNodeId,
+        ordinal: AttemptOrdinal,
+    ) -> LogicalNodeSpec {
+        let attempt = AttemptId::derive(run, &slot, ordinal);
+        LogicalNodeSpec {
+            slot,
+            attempt,
+            spec: Arc::clone(&self.spec),
+            policy: Arc::clone(&self.policy),
+            revision: self.revision,
+        }
+    }
+
+    /// True if both declare the same; the digest is derived, and may be of another version (C13).
+    pub(super) fn same_content(&self, other: &Self) -> bool {
+        let Self { group, count, spec, policy, revision: _ } = self;
+        *group == other.group
+            && *count == other.count
+            && *spec == other.spec
+            && *policy == other.policy
+    }
+
+    /// The same group with the digest that this version makes of its spec.
+    ///
+    /// What was written or sent by another version carries that one's digest, which is never compared (C13).
+    pub(super) fn redigested(&self) -> Self {
+        Self { revision: self.spec.revision(), ..self.clone() }
     }
 }
 

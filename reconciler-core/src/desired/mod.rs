@@ -2,6 +2,7 @@
 
 mod group;
 mod policy;
+pub mod revision;
 mod shape;
 
 pub use group::{

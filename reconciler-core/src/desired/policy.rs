@@ -109,8 +109,18 @@ impl Policy {
 
     /// How many of `count` nodes may vanish unproven at once before the listing is not believed (D6).
     pub fn lost_max(&self, count: u32) -> u32 {
-        let share = u64::from(count).saturating_mul(limits::LOST_PERCENT_MAX.into()) / 100;
-        let share = u32::try_from(share).unwrap_or(u32::MAX);
-        self.max_lost_per_pass.unwrap_or_else(|| share.max(1))
+        self.max_lost_per_pass.unwrap_or_else(|| share(count, limits::LOST_PERCENT_MAX).max(1))
     }
+
+    /// How many of `count` nodes may look broken within [`limits::MASS_WINDOW`] by signs that prove nothing, before
+    /// the group is held (C9).
+    pub fn mass_max(&self, count: u32) -> u32 {
+        share(count, limits::MASS_PERCENT_MAX).max(self.lost_max(count))
+    }
+}
+
+/// So many percent of `count`, rounded down.
+fn share(count: u32, percent: u32) -> u32 {
+    let share = u64::from(count).saturating_mul(percent.into()) / 100;
+    u32::try_from(share).unwrap_or(u32::MAX)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogicalNodeSpec, RunNodeGroupSpec};
 use crate::{
-    id::{AttemptId, AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
+    id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
 };
 
@@ -141,9 +141,22 @@ impl ClusterShape {
         Self { generation, ..self.clone() }
     }
 
-    /// True if both declare the same groups, whatever their generations.
+    /// The same shape with the digests that this version makes: what another version wrote is brought up (C13).
+    #[must_use]
+    pub fn redigested(&self) -> Self {
+        let group = |(name, group): (&GroupId, &Arc<RunNodeGroupSpec>)| {
+            let present = group.redigested();
+            let same = present.revision == group.revision;
+            (name.clone(), if same { Arc::clone(group) } else { Arc::new(present) })
+        };
+        Self { groups: self.groups.iter().map(group).collect(), ..self.clone() }
+    }
+
+    /// True if both declare the same groups, whatever their generations and the version of their digests.
     pub fn same_content(&self, other: &Self) -> bool {
-        self.uuid == other.uuid && self.run == other.run && self.groups == other.groups
+        let groups = self.groups.len() == other.groups.len()
+            && self.groups.values().zip(other.groups.values()).all(|(a, b)| a.same_content(b));
+        groups && self.uuid == other.uuid && self.run == other.run
     }
 
     /// Checks that `next` may follow this shape (R20 to R22).
@@ -185,13 +198,6 @@ impl ClusterShape {
         slot: LogicalNodeId,
         ordinal: AttemptOrdinal,
     ) -> LogicalNodeSpec {
-        let attempt = AttemptId::derive(self.uuid, &slot, ordinal);
-        LogicalNodeSpec {
-            slot,
-            attempt,
-            spec: Arc::clone(&group.spec),
-            policy: Arc::clone(&group.policy),
-            revision: group.revision,
-        }
+        group.stamp(self.uuid, slot, ordinal)
     }
 }

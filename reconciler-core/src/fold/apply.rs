@@ -31,15 +31,24 @@ impl ClusterState {
                 f.record.pending = Some(pending);
                 Verdict::Applied
             }),
-            Fact::Reported(report) => self.fold_report(report, now),
+            Fact::Reported(report) => {
+                let group = report.slot.group.clone();
+                let verdict = self.fold_report(report, now);
+                self.heal_mass(&group, now);
+                verdict
+            }
             Fact::Session { slot, attempt, session, seq, stage } => {
                 self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
             }
             Fact::Exited { slot, attempt, status, tail } => {
-                self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail))
+                let verdict = self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail));
+                self.heal_mass(&slot.group, now);
+                verdict
             }
             Fact::Looked { slot, attempt, look, visibility } => {
-                self.with(&slot, attempt, now, |f| fold_look(f, look, visibility))
+                let verdict = self.with(&slot, attempt, now, |f| fold_look(f, look, visibility));
+                self.heal_mass(&slot.group, now);
+                verdict
             }
             Fact::Listed { provider, listing, asked_at, grace, fence } => {
                 let round = Round { provider, asked_at, grace, fence };
@@ -95,9 +104,7 @@ fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: Sessio
     known.stage = stage;
     let failed = f.record.deletion.is_none() && ends_badly(&f.record.stage, stage);
     if let (true, Some(remains)) = (failed, session_remains(&f.record.stage)) {
-        f.settle(StepEnd::NoEffect, Redacted::new("the session ended first"));
-        f.record.pending = None;
-        f.record.ambiguity = None;
+        f.overtaken("the session ended first");
         let message = Redacted::new("its bootstrap session ended before it joined");
         let class = crate::effect::FailureClass::Workload;
         failure::fail(f, FailureFacts { at: f.now, class, message }, remains);
@@ -150,9 +157,7 @@ fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdi
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
     };
-    f.settle(StepEnd::NoEffect, Redacted::new("the workload ended first"));
-    f.record.pending = None;
-    f.record.ambiguity = None;
+    f.overtaken("the workload ended first");
     let message = failure::exit_text(status, tail);
     let class = crate::effect::FailureClass::Workload;
     failure::fail(f, FailureFacts { at: f.now, class, message }, Remains::Lease { lease });
@@ -162,7 +167,11 @@ fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdi
 /// True for holds that say that the record itself is not to be trusted.
 pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
     match code {
-        HoldCode::Unrecognised | HoldCode::NewerFence => true,
-        HoldCode::CrashLoop | HoldCode::Refused | HoldCode::Implausible => false,
+        HoldCode::Unrecognised | HoldCode::NewerFence | HoldCode::DuplicateIdentity => true,
+        HoldCode::CrashLoop
+        | HoldCode::Refused
+        | HoldCode::CleanupRefused
+        | HoldCode::Implausible
+        | HoldCode::MassUnhealthy => false,
     }
 }

@@ -1,14 +1,13 @@
 //! Folding what a pass decided.
 
-use alloc::sync::Arc;
-
 use super::{
-    Note, NoteKind, StepEnd, Transition, Verdict, failure,
+    NoteKind, StepEnd, Transition, Verdict, failure,
     folding::{Folding, ambiguity},
 };
 use crate::{
     desired::LogicalNodeSpec,
     effect::FailureClass,
+    hold::HoldCode,
     id::LogicalNodeId,
     observed::{
         Backoff, ClusterState, Deletion, FailureFacts, NodeRecord, NodeStage, Remains, StageName,
@@ -58,8 +57,8 @@ impl ClusterState {
             return Verdict::Illegal;
         }
         let slot = spec.slot.clone();
-        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
-        self.notes.push(Note::new(&slot, NoteKind::Stage { from: None, to: StageName::New }));
+        self.put(NodeRecord::fresh(spec, backoff, now), now);
+        self.tell(&slot, NoteKind::Stage { from: None, to: StageName::New });
         Verdict::Applied
     }
 
@@ -73,8 +72,8 @@ impl ClusterState {
         let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
         backoff.not_before = None;
         let from = Some(record.stage.name());
-        self.put(Arc::new(NodeRecord::fresh(spec, backoff, now)), now);
-        self.notes.push(Note::new(slot, NoteKind::Stage { from, to: StageName::New }));
+        self.put(NodeRecord::fresh(spec, backoff, now), now);
+        self.tell(slot, NoteKind::Stage { from, to: StageName::New });
         Verdict::Applied
     }
 
@@ -88,7 +87,7 @@ impl ClusterState {
             // A doubt about nodes of which none is left is no doubt any more.
             self.release_group(&slot.group);
         }
-        self.notes.push(Note::new(slot, NoteKind::Reaped));
+        self.tell(slot, NoteKind::Reaped);
         Verdict::Applied
     }
 }
@@ -158,6 +157,12 @@ fn mark_destroyed(f: &mut Folding<'_>, stage: NodeStage) -> Verdict {
     };
     f.record.deletion = None;
     f.record.retry = None;
+    if f.record.hold.as_ref().is_some_and(|hold| hold.code == HoldCode::CleanupRefused) {
+        // Nothing is left to be cleaned up; whether the slot may begin anew is another question.
+        f.record.hold = None;
+        f.tell(NoteKind::Released(HoldCode::CleanupRefused));
+        failure::hold_if_used_up(f);
+    }
     f.enter(NodeStage::Destroyed { at: f.now, failure });
     Verdict::Applied
 }

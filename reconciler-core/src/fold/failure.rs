@@ -20,6 +20,7 @@ pub(super) fn fail(f: &mut Folding<'_>, failure: FailureFacts, remains: Remains)
     let was_dormant = matches!(f.record.stage, NodeStage::Dormant { .. });
     f.record.retry = None;
     f.record.missing_since = None;
+    f.record.suspect_since = None;
     charge(f, &failure, was_dormant);
     f.enter(NodeStage::Failed { failure, remains });
 }
@@ -56,6 +57,15 @@ pub(super) fn charge(f: &mut Folding<'_>, failure: &FailureFacts, was_dormant: b
                 hold(f, HoldCode::CrashLoop, &Redacted::new(&text));
             }
         }
+    }
+}
+
+/// Holds a slot that failed as often as it may, where another hold stood in the place of that one.
+pub(super) fn hold_if_used_up(f: &mut Folding<'_>) {
+    let failures = f.record.backoff.failures;
+    if failures >= f.record.policy.restart.attempts {
+        let text = format!("{failures} failures in a row");
+        hold(f, HoldCode::CrashLoop, &Redacted::new(&text));
     }
 }
 

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Note, NoteKind, Settlement, StepEnd, fact::Verdict};
+use super::{NoteKind, Settlement, StepEnd, fact::Verdict};
 use crate::{
     id::{AttemptId, LogicalNodeId},
     observed::{Ambiguity, ClusterState, NodeRecord, NodeStage, Pending},
@@ -32,6 +32,15 @@ impl Folding<'_> {
         if from != to {
             self.notes.push(NoteKind::Stage { from: Some(from), to });
         }
+    }
+
+    /// The step at hand, if there is one, ends without effect because of what happened first.
+    pub(super) fn overtaken(&mut self, by: &str) {
+        if self.record.pending.is_some() || self.record.ambiguity.is_some() {
+            self.settle(StepEnd::NoEffect, Redacted::new(by));
+        }
+        self.record.pending = None;
+        self.record.ambiguity = None;
     }
 
     /// Says how the step at hand ended, if there is one.
@@ -86,8 +95,7 @@ impl ClusterState {
             (notes, settled) = (folding.notes, folding.settled);
             verdict == Verdict::Applied
         });
-        self.notes.extend(notes.into_iter().map(|what| Note::new(slot, what)));
-        self.settled.extend(settled);
+        self.tell_all(slot, notes, settled);
         verdict
     }
 }

@@ -4,17 +4,16 @@
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     format,
-    string::ToString,
     sync::Arc,
     vec::Vec,
 };
 
-use super::{Note, NoteKind, Verdict, failure, folding::Folding, look::fold_look};
+use super::{NoteKind, Verdict, brake::Signs, failure, folding::Folding};
 use crate::{
-    effect::{Listing, Look, OwnedLease, WorkloadState},
+    effect::Listing,
     hold::{Hold, HoldCode},
     id::{Fence, GroupId, LogicalNodeId, ProviderName, Uuid},
-    observed::{ClusterState, NodeRecord, NodeStage, Remains},
+    observed::{ClusterState, NodeRecord, Remains},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -33,6 +32,7 @@ struct Missing {
     slots: Vec<LogicalNodeId>,
     known: u32,
     lost_max: u32,
+    mass_max: u32,
 }
 
 impl ClusterState {
@@ -43,7 +43,7 @@ impl ClusterState {
         now: Timestamp,
     ) -> Verdict {
         let (owned, complete, trouble) = match listing {
-            Listing::Unknown(why) => return self.blind(&round.provider, why),
+            Listing::Unknown(why) => return self.not_in_full(&round.provider, why, false),
             Listing::Partial(owned, why) => (owned, false, Some(why)),
             Listing::Complete(owned) => (owned, true, None),
         };
@@ -52,125 +52,38 @@ impl ClusterState {
         if complete {
             self.note_absence(round, &seen, now);
         }
+        self.heal_masses(now);
         if let Some(why) = trouble {
-            return self.blind(&round.provider, why);
+            return self.not_in_full(&round.provider, why, true);
         }
         let provider = self.providers.entry(round.provider.clone()).or_default();
         provider.listed_at = Some(round.asked_at);
         provider.trouble = None;
+        provider.partial = false;
         Verdict::Applied
     }
 
-    /// A provider that cannot be observed: nothing that is known changes (C1).
-    fn blind(&mut self, name: &ProviderName, why: Redacted) -> Verdict {
+    /// A provider that showed nothing or a part: what is not shown does not change (C1).
+    fn not_in_full(&mut self, name: &ProviderName, why: Redacted, partial: bool) -> Verdict {
         let provider = self.providers.entry(name.clone()).or_default();
+        let was_partial = core::mem::replace(&mut provider.partial, partial);
         if provider.trouble.as_ref() == Some(&why) {
-            return Verdict::Unchanged;
+            return if was_partial == partial { Verdict::Unchanged } else { Verdict::Applied };
         }
         provider.trouble = Some(why.clone());
-        self.notes.push(Note::new("", NoteKind::Blind(name.clone(), why)));
+        self.tell(name, NoteKind::Blind(name.clone(), why));
         Verdict::Applied
-    }
-
-    fn note_presence(
-        &mut self,
-        round: &Round,
-        owned: Vec<OwnedLease>,
-        complete: bool,
-        now: Timestamp,
-    ) {
-        let mut orphans: BTreeMap<GroupId, Vec<OwnedLease>> = BTreeMap::new();
-        for lease in owned {
-            let record = self.record(&lease.slot).cloned();
-            match record {
-                Some(record) if record.attempt.uuid == lease.attempt && accounts_for(&record) => {
-                    self.seen(&record, lease, round, now);
-                }
-                Some(record) if record.since >= round.asked_at => {}
-                None if self.reaped_since(&lease.slot.group, round.asked_at) => {}
-                Some(_) | None => {
-                    orphans.entry(lease.slot.group.clone()).or_default().push(lease);
-                }
-            }
-        }
-        self.note_orphans(&round.provider, orphans, complete);
-    }
-
-    /// A listed lease of a present attempt.
-    fn seen(&mut self, record: &NodeRecord, lease: OwnedLease, round: &Round, now: Timestamp) {
-        let newer = lease.fence > round.fence;
-        // A listing is a look at the past: what moved since it was asked for is newer.
-        let fresh = record.since < round.asked_at;
-        // What was thought gone or never made and is there all the same is believed.
-        let doubted = record.ambiguity.is_some() || fresh;
-        let adopts = record.stage.lease().is_none() && record.pending.is_none() && doubted;
-        let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
-        let ended = ended && fresh;
-        if !newer && !adopts && !ended && record.missing_since.is_none() {
-            return;
-        }
-        let _applied = self.with_any(&lease.slot.clone(), now, |f| {
-            if newer && f.record.hold.is_none() {
-                let text =
-                    format!("its lease carries fence {}, newer than {}", lease.fence, round.fence);
-                failure::hold(f, HoldCode::NewerFence, &Redacted::new(&text));
-                return Verdict::Applied;
-            }
-            let workload = if ended { lease.workload } else { WorkloadState::Unknown };
-            let look = Look::Present { lease: lease.lease, endpoint: lease.endpoint, workload };
-            fold_look(f, look, Millis::ZERO)
-        });
-    }
-
-    fn note_orphans(
-        &mut self,
-        provider: &ProviderName,
-        mut found: BTreeMap<GroupId, Vec<OwnedLease>>,
-        complete: bool,
-    ) {
-        let known = self.groups().map(|(group, _)| group);
-        let groups: BTreeSet<GroupId> = known.chain(found.keys()).cloned().collect();
-        for group in groups {
-            let mut now_there = found.remove(&group).unwrap_or_default();
-            let before = self.group(&group).and_then(|g| g.orphans.get(provider)).cloned();
-            if !complete {
-                // What a partial listing does not show may be there all the same.
-                let hidden = before.iter().flatten().filter(|b| !now_there.contains(b));
-                now_there.extend(hidden.cloned().collect::<Vec<_>>());
-            }
-            let gone = complete && before.as_ref().is_some_and(|b| !b.is_empty());
-            if now_there.is_empty() && !gone {
-                continue;
-            }
-            if before.as_ref() == Some(&now_there) {
-                continue;
-            }
-            for orphan in &now_there {
-                let same =
-                    |b: &OwnedLease| b.attempt == orphan.attempt && b.lease.id == orphan.lease.id;
-                if !before.iter().flatten().any(same) {
-                    let lease = orphan.lease.id.to_string();
-                    let note = NoteKind::Orphan(provider.clone(), lease);
-                    self.notes.push(Note::new(&orphan.slot, note));
-                }
-            }
-            let Some(state) = self.group_mut(&group) else { continue };
-            if now_there.is_empty() {
-                state.orphans.remove(provider);
-            } else {
-                state.orphans.insert(provider.clone(), now_there);
-            }
-            self.mark_group(&group, 0);
-        }
     }
 
     fn note_absence(&mut self, round: &Round, seen: &BTreeSet<Uuid>, now: Timestamp) {
         let mut lacking: BTreeMap<GroupId, Missing> = BTreeMap::new();
         for (group, state) in self.groups() {
+            let all = u32::try_from(state.len()).unwrap_or(u32::MAX);
             for record in state.records().filter(|r| r.spec.provider == round.provider) {
                 let missing = lacking.entry(group.clone()).or_default();
                 missing.known = missing.known.saturating_add(1);
                 missing.lost_max = record.policy.lost_max(missing.known);
+                missing.mass_max = record.policy.mass_max(all);
                 if is_missing(record, round, seen) {
                     missing.slots.push(record.slot.clone());
                 }
@@ -185,6 +98,13 @@ impl ClusterState {
         let lost = u32::try_from(missing.slots.len()).unwrap_or(u32::MAX);
         let plausible = lost <= missing.lost_max;
         self.hold_implausible(group, (!plausible).then_some((lost, missing)), &round.provider, now);
+        // Few at once may still be many within a while (C9).
+        let plausible = plausible && {
+            let count = u32::try_from(self.overdue(missing, round)).unwrap_or(u32::MAX);
+            let (known, believed_max) = (missing.known, missing.mass_max);
+            let signs = Signs { count, known, believed_max };
+            self.believes(group, &signs, &round.provider, now)
+        };
         for slot in &missing.slots {
             let _judged = self.with_any(slot, now, |f| {
                 let Some(since) = f.record.missing_since else {
@@ -198,6 +118,13 @@ impl ClusterState {
                 Verdict::Applied
             });
         }
+    }
+
+    /// How many of the missing have been so for the grace.
+    fn overdue(&self, missing: &Missing, round: &Round) -> usize {
+        let since = |slot: &LogicalNodeId| self.record(slot)?.missing_since;
+        let over = |at: Timestamp| round.asked_at.since(at) >= round.grace;
+        missing.slots.iter().filter_map(since).filter(|at| over(*at)).count()
     }
 
     /// Begins or ends the hold on a group whose listing is not believable; it heals by itself (C17).
@@ -219,7 +146,7 @@ impl ClusterState {
                 );
                 let text = Redacted::new(&text);
                 let note = NoteKind::Held(HoldCode::Implausible, text.clone());
-                self.notes.push(Note::new(group, note));
+                self.tell(group, note);
                 self.mark_hold(group);
                 if let Some(state) = self.group_mut(group) {
                     state.hold = Some(Hold { code: HoldCode::Implausible, text, since: now });
@@ -234,7 +161,7 @@ impl ClusterState {
     /// Ends the hold of a group, if it has one.
     pub(super) fn release_group(&mut self, group: &GroupId) {
         if let Some(hold) = self.group_mut(group).and_then(|state| state.hold.take()) {
-            self.notes.push(Note::new(group, NoteKind::Released(hold.code)));
+            self.tell(group, NoteKind::Released(hold.code));
             self.mark_hold(group);
             self.mark_group(group, 0);
         }
@@ -245,6 +172,7 @@ impl ClusterState {
             return Verdict::Unchanged;
         }
         self.release_group(group);
+        self.believe_suspects(group, now);
         let missing: Vec<LogicalNodeId> = self
             .group(group)
             .map(|g| {
@@ -266,21 +194,19 @@ impl ClusterState {
         }
     }
 
-    fn reaped_since(&self, group: &GroupId, asked_at: Timestamp) -> bool {
+    pub(super) fn reaped_since(&self, group: &GroupId, asked_at: Timestamp) -> bool {
         self.group(group).is_some_and(|g| g.reaped_at >= asked_at)
     }
 
-    /// Every slot that wants a look by its id: its lease was missing from the last complete listing.
+    /// Every slot that wants a look by its id: the last complete listing lacked its lease, or said without being
+    /// believed that its workload ended.
     pub fn missing(&self) -> Vec<Arc<NodeRecord>> {
         self.groups()
-            .flat_map(|(_, g)| g.records().filter(|r| r.missing_since.is_some()).cloned())
+            .flat_map(|(_, g)| {
+                g.records().filter(|r| r.missing_since.or(r.suspect_since).is_some()).cloned()
+            })
             .collect()
     }
-}
-
-/// False once the record says for good that nothing of the attempt is left.
-const fn accounts_for(record: &NodeRecord) -> bool {
-    !matches!(record.stage, NodeStage::Destroyed { .. })
 }
 
 /// True if the listing should have shown the record's lease and did not.

@@ -193,7 +193,10 @@ pub(super) fn present(
     if f.record.stage.lease().is_none() {
         return found(f, lease, endpoint);
     }
-    let was_missing = f.record.missing_since.take().is_some();
+    let mut was_doubted = f.record.missing_since.take().is_some();
+    if !matches!(workload, WorkloadState::Unknown) {
+        was_doubted |= f.record.suspect_since.take().is_some();
+    }
     if let (NodeStage::LeaseCreated { endpoint: known @ None, .. }, Some(_)) =
         (&mut f.record.stage, &endpoint)
     {
@@ -213,7 +216,7 @@ pub(super) fn present(
         WorkloadState::Running { .. } | WorkloadState::Unknown => Redacted::default(),
     };
     if !runs || f.record.deletion.is_some() || message.as_str().is_empty() {
-        return if was_missing { Verdict::Applied } else { Verdict::Unchanged };
+        return if was_doubted { Verdict::Applied } else { Verdict::Unchanged };
     }
     let remains = f
         .record

@@ -5,16 +5,18 @@
 //! worth telling a person — is collected as [`Settlement`]s and [`Note`]s.
 
 mod apply;
+mod brake;
 mod decided;
 mod fact;
 mod failure;
 mod folding;
 mod listing;
 mod look;
+mod presence;
 mod report;
 mod stages;
 
 pub(crate) use apply::forbids_everything;
 pub use fact::{Fact, Transition, Verdict};
 
-pub use crate::observed::{Note, NoteKind, Settlement, StepEnd};
+pub use crate::observed::{About, Note, NoteKind, Settlement, StepEnd};

@@ -1,7 +1,7 @@
 //! Folding an effect's outcome: command × result.
 
 use super::{
-    Note, NoteKind, StepEnd, Verdict, failure,
+    NoteKind, StepEnd, Verdict, failure,
     folding::{Folding, ambiguity},
     look, stages,
 };
@@ -35,7 +35,7 @@ impl ClusterState {
         let Some(name) = self.record(slot).map(|r| r.spec.provider.clone()) else { return };
         let provider = self.providers.entry(name.clone()).or_default();
         provider.paused_until = provider.paused_until.max(Some(until));
-        self.notes.push(Note::new("", NoteKind::Paused(name)));
+        self.tell(&name.clone(), NoteKind::Paused(name));
     }
 }
 
@@ -171,6 +171,14 @@ fn fold_definite(
             NodeStage::SwactorJoined { lease, session, .. },
         ) if failure::is_last_try(f) => {
             failure::fail(f, facts, Remains::Session { lease, session });
+        }
+        // What a retry cannot mend is for a person, who is told which slot it is (P6).
+        (CommandKind::CancelBootstrap | CommandKind::DestroyLease, _)
+            if matches!(error.class, FailureClass::Auth | FailureClass::Invalid) =>
+        {
+            f.tell(note);
+            f.record.retry = None;
+            failure::hold(f, crate::hold::HoldCode::CleanupRefused, &error.message);
         }
         _ => {
             f.tell(note);

@@ -2,7 +2,7 @@
 //!
 //! How a record's times are pulled in then stands in `pull.rs`; what a time means is decided by the ladder.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 
 use super::{cluster::ClusterState, due::next_due, pull::pull_in, record::NodeRecord};
 use crate::time::Timestamp;
@@ -13,7 +13,7 @@ impl ClusterState {
         while self.due.first().is_some_and(|(at, _)| *at <= now) {
             let Some((_, slot)) = self.due.pop_first() else { break };
             self.reindex(&slot, now, None);
-            self.dirty.insert(slot);
+            self.dirty.push(slot);
         }
         self.notice_time(now);
     }
@@ -35,20 +35,24 @@ impl ClusterState {
             let mut pulled = NodeRecord::clone(&record);
             pull_in(&mut pulled, now);
             if pulled != *record {
-                self.put(Arc::new(pulled), now);
+                self.put(pulled, now);
             } else if next_due(&record, now) != record.due {
                 // What fell due by the old clock lies ahead again.
                 self.reindex(&record.slot, now, record.due);
             }
         }
-        let reaped: Vec<_> = self
+        let later = |(at, _): &(Timestamp, u32)| *at > now;
+        let ahead: Vec<_> = self
             .groups()
-            .filter(|(_, group)| group.reaped_at > now)
+            .filter(|(_, group)| group.reaped_at > now || group.doubts.iter().any(later))
             .map(|(group, _)| group.clone())
             .collect();
-        for group in reaped {
+        for group in ahead {
             if let Some(state) = self.group_mut(&group) {
-                state.reaped_at = now;
+                state.reaped_at = state.reaped_at.min(now);
+                for (at, _) in &mut state.doubts {
+                    *at = (*at).min(now);
+                }
             }
         }
     }

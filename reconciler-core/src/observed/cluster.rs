@@ -13,11 +13,12 @@ use super::{
     due::next_due,
     group::GroupState,
     groups::Groups,
-    note::{Note, Settlement},
+    note::{About, Note, NoteKind, Settlement},
     pull::pull_in,
     record::NodeRecord,
 };
 use crate::{
+    desired::revision::Redigest,
     hold::Hold,
     id::{GroupId, LogicalNodeId, ProviderName},
     redact::Redacted,
@@ -31,8 +32,17 @@ pub struct ProviderState {
     pub listed_at: Option<Timestamp>,
     /// Why the last listing was not to be had, if so.
     pub trouble: Option<Redacted>,
+    /// True if the last listing showed a part: presence counts, absence does not.
+    pub partial: bool,
     /// Nothing is asked of it before this time (rate limit).
     pub paused_until: Option<Timestamp>,
+}
+
+impl ProviderState {
+    /// True if the last try to list it brought nothing at all.
+    pub const fn is_blind(&self) -> bool {
+        self.trouble.is_some() && !self.partial
+    }
 }
 
 /// The observed state of a run. Cloning shares the records.
@@ -41,12 +51,17 @@ pub struct ClusterState {
     groups: Groups,
     pub(crate) providers: BTreeMap<ProviderName, ProviderState>,
     pub(super) due: BTreeSet<(Timestamp, LogicalNodeId)>,
-    pub(super) dirty: BTreeSet<LogicalNodeId>,
+    /// The slots that changed, as they came; in order and each once only when they are taken.
+    pub(super) dirty: Vec<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
     /// The latest time that was seen; shows that the clock went back.
     pub(crate) latest: Timestamp,
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
+    /// True for a predicted state: nobody will ask what its folds told.
+    quiet: bool,
+    /// Restored records that were brought to this version's form; they are to be journaled as they are now.
+    migrated: BTreeSet<LogicalNodeId>,
 }
 
 impl ClusterState {
@@ -87,11 +102,33 @@ impl ClusterState {
             groups: self.groups.clone(),
             providers: self.providers.clone(),
             due: BTreeSet::new(),
-            dirty: BTreeSet::new(),
+            dirty: Vec::new(),
             dirty_groups: BTreeSet::new(),
             latest: self.latest,
             notes: Vec::new(),
             settled: Vec::new(),
+            quiet: false,
+            migrated: BTreeSet::new(),
+        }
+    }
+
+    /// Keeps what is worth telling of a fold.
+    pub(crate) fn tell(&mut self, about: impl Into<About>, what: NoteKind) {
+        if !self.quiet {
+            self.notes.push(Note { about: about.into(), what });
+        }
+    }
+
+    /// Keeps what a fold of one record told.
+    pub(crate) fn tell_all(
+        &mut self,
+        slot: &LogicalNodeId,
+        notes: Vec<NoteKind>,
+        settled: Vec<Settlement>,
+    ) {
+        if !self.quiet {
+            self.notes.extend(notes.into_iter().map(|what| Note { about: slot.into(), what }));
+            self.settled.extend(settled);
         }
     }
 
@@ -107,7 +144,7 @@ impl ClusterState {
 
     /// The facts with the due index of `slots`, for a projection; a pause of a provider is only a delay there.
     pub(crate) fn predicted(&self, slots: &BTreeSet<LogicalNodeId>) -> Self {
-        let mut state = self.snapshot();
+        let mut state = Self { quiet: true, ..self.snapshot() };
         for provider in state.providers.values_mut() {
             provider.paused_until = None;
         }
@@ -128,7 +165,12 @@ impl ClusterState {
 
     /// The slots whose record changed since the last call.
     pub fn take_dirty(&mut self) -> BTreeSet<LogicalNodeId> {
-        core::mem::take(&mut self.dirty)
+        core::mem::take(&mut self.dirty).into_iter().collect()
+    }
+
+    /// The restored slots whose record was brought to this version's form, once.
+    pub fn take_migrated(&mut self) -> BTreeSet<LogicalNodeId> {
+        core::mem::take(&mut self.migrated)
     }
 
     /// The groups whose hold changed since the last call.
@@ -143,9 +185,13 @@ impl ClusterState {
         now: Timestamp,
     ) -> Self {
         let mut state = Self { latest: now, ..Self::default() };
+        let mut redigest = Redigest::default();
         for mut record in records {
             pull_in(&mut record, now);
-            state.put(Arc::new(record), now);
+            if redigest.bring_up(&mut record) {
+                state.migrated.insert(record.slot.clone());
+            }
+            state.put(record, now);
         }
         for (group, hold) in holds {
             if let Some(state) = state.group_mut(&group) {
@@ -167,8 +213,14 @@ impl ClusterState {
     }
 
     /// Puts a new record in place and marks it.
-    pub(crate) fn put(&mut self, record: Arc<NodeRecord>, now: Timestamp) {
-        let slot = record.slot.clone();
+    pub(crate) fn put(&mut self, mut record: NodeRecord, now: Timestamp) {
+        record.derive(now);
+        self.place(record);
+    }
+
+    /// Puts a record in place whose derived parts are as they are to be.
+    pub(crate) fn place(&mut self, record: NodeRecord) {
+        let (slot, due) = (record.slot.clone(), record.due);
         let Some(group) = self.group_mut(&slot.group) else { return };
         let old = group.fleet.get(slot.index).cloned();
         if let Some(old) = &old {
@@ -177,9 +229,15 @@ impl ClusterState {
         }
         group.tally.count(&record, u32::saturating_add);
         group.tally.count_revision(record.revision, u32::saturating_add);
-        group.fleet.put(slot.index, record);
-        self.reindex(&slot, now, old.and_then(|old| old.due));
-        self.dirty.insert(slot);
+        group.fleet.put(slot.index, Arc::new(record));
+        self.move_due(&slot, old.and_then(|old| old.due), due);
+        self.mark(slot);
+    }
+
+    fn mark(&mut self, slot: LogicalNodeId) {
+        if self.dirty.last() != Some(&slot) {
+            self.dirty.push(slot);
+        }
     }
 
     /// Changes a record in place; `change` says whether it did. What a record implements never changes so.
@@ -196,11 +254,12 @@ impl ClusterState {
         tally.count(record, u32::saturating_sub);
         let changed = change(record);
         tally.count(record, u32::saturating_add);
+        record.settled = record.is_settled();
         if changed {
-            record.due = next_due(record, now);
+            record.derive(now);
             let next = record.due;
-            self.dirty.insert(record.slot.clone());
             self.move_due(slot, due, next);
+            self.mark(slot.clone());
         }
         changed
     }
@@ -212,7 +271,7 @@ impl ClusterState {
         group.tally.count(&record, u32::saturating_sub);
         group.tally.count_revision(record.revision, u32::saturating_sub);
         self.move_due(slot, record.due, None);
-        self.dirty.insert(slot.clone());
+        self.mark(slot.clone());
         true
     }
 

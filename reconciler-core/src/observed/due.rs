@@ -8,6 +8,8 @@ use crate::time::Timestamp;
 /// Every time that a decision compares with stands here; one too many only costs a look.
 pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
     let stage = match &record.stage {
+        // A cleanup compares with none of its stage's times.
+        _ if record.deletion.is_some() => [None, None],
         NodeStage::LeaseCreated { probe_at, .. } => {
             [*probe_at, Some(record.since.after(record.policy.timeouts.endpoint))]
         }

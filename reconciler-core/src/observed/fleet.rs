@@ -54,6 +54,20 @@ impl Fleet {
             .flat_map(|leaf| leaf.iter().flatten())
     }
 
+    /// Every record with its index, which is known without reading the record.
+    pub(crate) fn indexed(&self) -> impl Iterator<Item = (u32, &Arc<NodeRecord>)> {
+        let leaves = self.branches.iter().enumerate().flat_map(|(at, branch)| {
+            let first = at.saturating_mul(WIDTH.saturating_mul(WIDTH));
+            let leaves =
+                branch.iter().enumerate().filter_map(|(n, leaf)| Some((n, leaf.as_ref()?)));
+            leaves.map(move |(n, leaf)| (first.saturating_add(n.saturating_mul(WIDTH)), leaf))
+        });
+        leaves.flat_map(|(first, leaf)| {
+            let cells = (first..).zip(leaf.iter());
+            cells.filter_map(|(at, cell)| Some((u32::try_from(at).ok()?, cell.as_ref()?)))
+        })
+    }
+
     /// Puts a record in its place.
     pub(crate) fn put(&mut self, index: u32, record: Arc<NodeRecord>) {
         let p = place(index);

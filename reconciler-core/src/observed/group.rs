@@ -9,6 +9,7 @@ use crate::{
     effect::OwnedLease,
     hold::Hold,
     id::{ProviderName, RevisionDigest},
+    limits,
     time::Timestamp,
 };
 
@@ -20,6 +21,8 @@ pub struct GroupState {
     pub(crate) orphans: BTreeMap<ProviderName, Vec<OwnedLease>>,
     /// When a record of this group was last reaped; a listing begun before that says nothing of its slots.
     pub(crate) reaped_at: Timestamp,
+    /// When how many unproven signs were believed; kept for [`limits::MASS_WINDOW`] and not journaled.
+    pub(crate) doubts: Vec<(Timestamp, u32)>,
     pub(super) tally: Tally,
 }
 
@@ -33,6 +36,7 @@ pub(super) struct Tally {
     busy: u32,
     failing: u32,
     owning: u32,
+    doubted: u32,
     /// Few: the wanted revision, and those that give way to it.
     revisions: Vec<(RevisionDigest, u32)>,
 }
@@ -103,6 +107,23 @@ impl GroupState {
         self.tally.owning
     }
 
+    /// How many nodes are in doubt: a listing lacked them, or said without proof that they ended.
+    pub const fn doubted(&self) -> u32 {
+        self.tally.doubted
+    }
+
+    /// How many unproven signs were believed within the window that ends at `now`.
+    pub(crate) fn recent_doubts_at(&self, now: Timestamp) -> u32 {
+        let recent = self.doubts.iter().filter(|(at, _)| now.since(*at) < limits::MASS_WINDOW);
+        recent.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
+    /// The same; what is older is forgotten.
+    pub(crate) fn recent_doubts(&mut self, now: Timestamp) -> u32 {
+        self.doubts.retain(|(at, _)| now.since(*at) < limits::MASS_WINDOW);
+        self.recent_doubts_at(now)
+    }
+
     /// How many records implement `revision`.
     pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
         let found = self.tally.revisions.iter().find(|(known, _)| *known == revision);
@@ -122,6 +143,7 @@ impl Tally {
         bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
         bump(&mut self.failing, record.backoff.failures > 0);
         bump(&mut self.owning, record.may_own());
+        bump(&mut self.doubted, record.missing_since.or(record.suspect_since).is_some());
     }
 
     pub(super) fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {

@@ -17,7 +17,7 @@ pub use due::next_due;
 pub use facts::{MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
 pub use group::GroupState;
-pub use note::{Note, NoteKind, Settlement, StepEnd};
+pub use note::{About, Note, NoteKind, Settlement, StepEnd};
 pub use record::{Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
 

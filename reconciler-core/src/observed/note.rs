@@ -1,13 +1,13 @@
 //! What a fold tells beyond the records: how steps ended, and what a person may want to know.
 
-use alloc::{format, string::String};
+use alloc::string::String;
 use core::fmt;
 
 use super::stage::StageName;
 use crate::{
     effect::CommandKind,
     hold::HoldCode,
-    id::{LogicalNodeId, OperationId, ProviderName, StepId},
+    id::{GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
     redact::Redacted,
 };
 
@@ -39,11 +39,40 @@ pub struct Settlement {
     pub message: Redacted,
 }
 
+/// What a note is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A slot.
+    Slot(LogicalNodeId),
+    /// A whole group.
+    Group(GroupId),
+    /// A provider.
+    Provider(ProviderName),
+}
+
+impl From<&LogicalNodeId> for About {
+    fn from(slot: &LogicalNodeId) -> Self {
+        Self::Slot(slot.clone())
+    }
+}
+
+impl From<&GroupId> for About {
+    fn from(group: &GroupId) -> Self {
+        Self::Group(group.clone())
+    }
+}
+
+impl From<&ProviderName> for About {
+    fn from(provider: &ProviderName) -> Self {
+        Self::Provider(provider.clone())
+    }
+}
+
 /// Something worth telling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The slot or group that it is about.
-    pub subject: String,
+    /// What it is about.
+    pub about: About,
     /// What happened.
     pub what: NoteKind,
 }
@@ -121,12 +150,5 @@ impl fmt::Display for NoteKind {
             Self::Paused(provider) => write!(f, "{provider} asks for a pause"),
             Self::Reaped => f.write_str("gone"),
         }
-    }
-}
-
-impl Note {
-    /// A note about `subject`.
-    pub fn new(subject: impl fmt::Display, what: NoteKind) -> Self {
-        Self { subject: format!("{subject}"), what }
     }
 }

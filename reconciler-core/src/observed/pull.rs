@@ -19,6 +19,7 @@ pub(super) fn pull_in(record: &mut NodeRecord, now: Timestamp) {
     let within = |at: &mut Timestamp, length: Millis| *at = (*at).min(now.after(length));
     past(&mut record.since);
     record.missing_since.iter_mut().for_each(past);
+    record.suspect_since.iter_mut().for_each(past);
     match &mut record.stage {
         NodeStage::LeaseCreated { probe_at: Some(at), .. } => within(at, limits::ENDPOINT_PROBE),
         NodeStage::BootstrapRunning { settle_at, .. } => within(settle_at, policy.settle),

@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::NodeStage;
+use super::{due::next_due, stage::NodeStage};
 use crate::{
-    desired::{LogicalNodeSpec, NodeSpec, Policy},
+    desired::{LogicalNodeSpec, NodeSpec, Policy, revision},
     effect::CommandKind,
     hold::Hold,
     id::{
@@ -97,18 +97,28 @@ pub struct Deletion {
 }
 
 /// What is known of one slot.
+///
+/// The order of the fields is that of memory: what a pass over a steady fleet reads of a record lies together,
+/// so that it costs one line of the cache and not nine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct NodeRecord {
+    /// How it is treated: as of the attempt's start, renewed when the shape is.
+    pub policy: Arc<Policy>,
+    /// True if the record itself asks for nothing; derived, so not stored.
+    #[serde(skip)]
+    pub(crate) settled: bool,
+    /// The digest of `spec`.
+    pub revision: RevisionDigest,
     /// The slot.
     pub slot: LogicalNodeId,
     /// Its present attempt.
     pub attempt: AttemptId,
     /// What this attempt implements.
     pub spec: Arc<NodeSpec>,
-    /// How it is treated: as of the attempt's start, renewed when the shape is.
-    pub policy: Arc<Policy>,
-    /// The digest of `spec`.
-    pub revision: RevisionDigest,
+    /// The version of that digest; a digest of another version is made anew from `spec` (C13).
+    #[serde(default = "revision::first_version")]
+    pub revision_version: u64,
     /// Where it is in its life.
     pub stage: NodeStage,
     /// When it entered the stage.
@@ -129,6 +139,9 @@ pub struct NodeRecord {
     pub backoff: Backoff,
     /// When a complete listing first lacked its lease, if the last one did.
     pub missing_since: Option<Timestamp>,
+    /// When a listing first said that its workload had ended and was not believed, because too many were said to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect_since: Option<Timestamp>,
     /// Where the due index has it; derived, so not stored.
     #[serde(skip)]
     pub(crate) due: Option<Timestamp>,
@@ -143,6 +156,7 @@ impl NodeRecord {
             spec: spec.spec,
             policy: spec.policy,
             revision: spec.revision,
+            revision_version: revision::VERSION,
             stage: NodeStage::New,
             since: now,
             next_session: SessionId::new(1),
@@ -153,13 +167,35 @@ impl NodeRecord {
             hold: None,
             backoff,
             missing_since: None,
+            suspect_since: None,
             due: None,
+            settled: false,
         }
+    }
+
+    /// True if the record itself asks for nothing: stable, and without anything open.
+    pub(crate) const fn is_settled(&self) -> bool {
+        matches!(self.stage, NodeStage::Dormant { .. })
+            && self.deletion.is_none()
+            && self.pending.is_none()
+            && self.ambiguity.is_none()
+            && self.hold.is_none()
+    }
+
+    /// Brings up to date what follows from the rest of the record.
+    pub(crate) fn derive(&mut self, now: Timestamp) {
+        self.due = next_due(self, now);
+        self.settled = self.is_settled();
     }
 
     /// True if it serves: ready, not being deleted.
     pub const fn is_ready(&self) -> bool {
         self.stage.is_ready() && self.deletion.is_none()
+    }
+
+    /// True if an effect is on its way, or one's outcome is not known.
+    pub const fn is_open(&self) -> bool {
+        self.pending.is_some() || self.ambiguity.is_some()
     }
 
     /// True if a provider may hold something for it.

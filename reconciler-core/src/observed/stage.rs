@@ -181,6 +181,14 @@ impl StageName {
     }
 }
 
+impl StageName {
+    /// The stage as a plan has it. Ready is ready: that a node becomes stable changes no step, and must not make
+    /// a plan stale.
+    pub(crate) const fn as_planned(self) -> Self {
+        if matches!(self, Self::HandedOff) { Self::Dormant } else { self }
+    }
+}
+
 impl NodeStage {
     /// Which of the ten it is.
     pub const fn name(&self) -> StageName {

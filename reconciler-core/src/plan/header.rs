@@ -2,22 +2,27 @@
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
-    string::String,
+    string::{String, ToString},
     sync::Arc,
     vec::Vec,
 };
 
-use super::{change::Change, step::PlanStep};
+use super::{
+    change::Change,
+    graph::{Graph, GraphError},
+    step::PlanStep,
+    stored::{Specs, write_plan},
+};
 use crate::{
-    canonical::Canon,
+    canonical::{Canon, write_object},
     desired::ClusterShape,
     id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
-    observed::{ClusterState, GroupState, NodeRecord, StageName},
+    observed::{ClusterState, GroupState, NodeRecord},
     reconcile::Reason,
 };
 
 /// The version of the plan's form; part of the hash.
-const PLAN_SCHEMA: u64 = 1;
+pub(super) const PLAN_SCHEMA: u64 = 2;
 
 /// What a plan is made from, beside the observed state.
 #[derive(Clone, Debug)]
@@ -73,7 +78,9 @@ pub struct PlanHeader {
 pub struct LifecyclePlan {
     /// What it is bound to.
     pub header: PlanHeader,
-    /// Its steps in a stable topological order.
+    /// What the attempts of its steps implement, redacted.
+    pub specs: Specs,
+    /// Its steps in a stable topological order: Kahn's, the smallest key first.
     pub steps: Vec<PlanStep>,
     /// What happens to each slot that does not simply stay.
     pub changes: Vec<Change>,
@@ -103,7 +110,7 @@ impl PlanHeader {
         }
     }
 
-    fn canon(&self) -> Canon {
+    pub(super) fn canon(&self) -> Canon {
         Canon::object([
             ("schema", Canon::num(PLAN_SCHEMA)),
             ("run", Canon::show(self.run)),
@@ -121,12 +128,19 @@ impl PlanHeader {
 
 impl LifecyclePlan {
     /// The plan's canonical text; its SHA-256 is the hash.
-    pub fn canonical(header: &PlanHeader, steps: &[PlanStep]) -> String {
-        Canon::object([
-            ("header", header.canon()),
-            ("steps", Canon::list(steps.iter().map(PlanStep::canon))),
-        ])
-        .write()
+    pub fn canonical(&self) -> String {
+        let mut text = String::new();
+        write_plan(&self.header, &self.specs, &self.steps, |part| text.push_str(part));
+        text
+    }
+
+    /// The wave of each step: at most `parallelism` steps at once, and what a step comes after lies in earlier
+    /// waves.
+    ///
+    /// # Errors
+    /// Fails if the steps are no graph, which a plan that was made or read here never is.
+    pub fn waves(&self) -> Result<Vec<u32>, GraphError> {
+        Ok(Graph::new(&self.steps)?.waves(self.header.parallelism as usize))
     }
 
     /// True if it changes nothing at all: no step, no record, no shape.
@@ -157,7 +171,7 @@ pub fn capability_digest(capabilities: &BTreeMap<ProviderName, String>) -> PlanH
 fn observation_digest(observed: &ClusterState) -> PlanHash {
     let mut text = String::new();
     for record in observed.groups().flat_map(|(_, group)| group.records()) {
-        text.push_str(&observation(record).write());
+        observation(&mut text, record);
         text.push('\n');
     }
     // A group without records says nothing: it is not there any more after a restart.
@@ -179,33 +193,25 @@ fn observation_digest(observed: &ClusterState) -> PlanHash {
 }
 
 fn digest_of_slots(observed: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> PlanHash {
-    let records = slots.iter().filter_map(|slot| observed.record(slot));
-    PlanHash::of(Canon::list(records.map(|r| observation(r))).write().as_bytes())
+    let mut text = String::new();
+    for record in slots.iter().filter_map(|slot| observed.record(slot)) {
+        observation(&mut text, record);
+        text.push('\n');
+    }
+    PlanHash::of(text.as_bytes())
 }
 
-fn observation(record: &NodeRecord) -> Canon {
-    // Ready is ready: that a node becomes stable changes no step, and must not make a plan stale.
-    let stage = match record.stage.name() {
-        StageName::HandedOff => StageName::Dormant,
-        name @ (StageName::New
-        | StageName::LeaseRequested
-        | StageName::LeaseCreated
-        | StageName::EndpointKnown
-        | StageName::BootstrapRunning
-        | StageName::SwactorJoined
-        | StageName::Dormant
-        | StageName::Failed
-        | StageName::Destroyed) => name,
-    };
-    let certain = record.ambiguity.is_none() && record.missing_since.is_none();
-    Canon::object([
-        ("slot", Canon::show(&record.slot)),
-        ("attempt", Canon::show(record.attempt.uuid)),
-        ("stage", Canon::text(stage.as_str())),
-        ("deleting", Canon::Bool(record.deletion.is_some())),
-        ("lease", record.stage.lease().map_or(Canon::Null, |l| Canon::text(l.id.as_str()))),
-        ("revision", Canon::show(record.revision)),
-        ("hold", record.hold.as_ref().map_or(Canon::Null, |h| Canon::text(h.code.as_str()))),
-        ("certain", Canon::Bool(certain)),
-    ])
+fn observation(out: &mut String, record: &NodeRecord) {
+    let doubted = record.missing_since.or(record.suspect_since).is_some();
+    let certain = record.ambiguity.is_none() && !doubted;
+    write_object(out, |members| {
+        members.plain("attempt", |out| record.attempt.uuid.push(out));
+        members.canon("certain", &Canon::Bool(certain));
+        members.canon("deleting", &Canon::Bool(record.deletion.is_some()));
+        members.text_if_any("hold", record.hold.as_ref().map(|hold| hold.code.as_str()));
+        members.text_if_any("lease", record.stage.lease().map(|lease| lease.id.as_str()));
+        members.text("revision", &record.revision.to_string());
+        members.text("slot", &record.slot.to_string());
+        members.text("stage", record.stage.name().as_planned().as_str());
+    });
 }

@@ -1,11 +1,15 @@
 //! The plan of a change: the decider itself, run to its fixpoint on a predicted state (D2).
 
 mod change;
+mod graph;
 mod header;
 mod project;
 mod step;
+mod stored;
 
 pub use change::{Change, ChangeKind};
+pub use graph::GraphError;
 pub use header::{LifecyclePlan, PlanHeader, PlanInput, Scope, capability_digest};
 pub use project::{ProjectError, project};
-pub use step::PlanStep;
+pub use step::{Condition, PlanStep, StepKey};
+pub use stored::{Specs, StoredPlan, StoredPlanError};

@@ -9,14 +9,17 @@ use alloc::{
 };
 
 use super::{
-    change::{self, Change},
+    change,
+    graph::{Graph, GraphError},
     header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
-    step::{PlanStep, inverse},
+    step::{Condition, PlanStep, StepKey, inverse},
+    stored::{Specs, hash_plan},
 };
 use crate::{
-    effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand, idempotency_key},
+    drift::{Drift, refusals},
+    effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand},
     fold::{Fact, Verdict},
-    id::{AttemptId, Fence, GroupId, LogicalNodeId, OperationId, PlanHash, StepId, Uuid},
+    id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId, Uuid},
     limits,
     observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, Pending},
     reconcile::{Reason, Rung, reconcile_some},
@@ -34,31 +37,73 @@ pub enum ProjectError {
         /// A slot that still moved.
         slot: String,
     },
+    /// The steps contradict each other.
+    #[error("the steps of the plan contradict each other")]
+    Graph(#[source] GraphError),
+    /// The plan would act on groups in which something must not be guessed at (R160, R161, R164).
+    #[error("{}", told(drifts))]
+    Refused {
+        /// What stands against it, in order; never empty.
+        drifts: Vec<Drift>,
+    },
+}
+
+fn told(drifts: &[Drift]) -> String {
+    let first = drifts.first().map(ToString::to_string).unwrap_or_default();
+    match drifts.len().saturating_sub(1) {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
 }
 
 /// Plans the way from `observed` to the target shape.
 ///
 /// # Errors
-/// Fails if the predicted state does not settle, which would be a fault of the decider.
+/// Refuses to act on a group in which identity, state or fence of a slot is in doubt, unless the whole group goes:
+/// then that slot stays and the others go. Fails if the predicted state does not settle, which would be a fault of
+/// the decider.
 pub fn project(
     observed: &ClusterState,
     input: &PlanInput<'_>,
     scope: Scope<'_>,
     now: Timestamp,
 ) -> Result<LifecyclePlan, ProjectError> {
-    let mut projection = Projection::new(observed, input, scope);
+    let slots = slots(observed, input, scope);
+    let meant = slots.iter().filter_map(|slot| change::of_slot(slot, observed, input.target));
+    let changes = meant.collect();
+    let mut projection = Projection::new(observed, input, slots);
     projection.run(now)?;
+    if let Scope::All = scope {
+        refuse_doubt(observed, input, &projection.steps)?;
+    }
     let header = PlanHeader::new(observed, input, scope);
-    let steps = projection.steps;
-    let hash = PlanHash::of(LifecyclePlan::canonical(&header, &steps).as_bytes());
-    Ok(LifecyclePlan {
-        header,
-        steps,
-        changes: changes(observed, input, scope),
-        blocked: projection.blocked.into_iter().collect(),
-        counts: counts(input),
-        hash,
-    })
+    let specs = projection.specs;
+    let steps = in_order(projection.steps).map_err(ProjectError::Graph)?;
+    let hash = hash_plan(&header, &specs, &steps);
+    let blocked = projection.blocked.into_iter().collect();
+    Ok(LifecyclePlan { header, specs, steps, changes, blocked, counts: counts(input), hash })
+}
+
+fn in_order(steps: Vec<PlanStep>) -> Result<Vec<PlanStep>, GraphError> {
+    let order = Graph::new(&steps)?.order(&steps)?;
+    let mut steps: Vec<Option<PlanStep>> = steps.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| steps.get_mut(at)?.take()).collect())
+}
+
+fn refuse_doubt(
+    observed: &ClusterState,
+    input: &PlanInput<'_>,
+    steps: &[PlanStep],
+) -> Result<(), ProjectError> {
+    let stepped = |group: &GroupId| steps.iter().any(|step| step.slot.group == *group);
+    let edited = |group: &GroupId| input.base.group(group) != input.target.group(group);
+    let stays = |group: &GroupId| input.target.group(group).is_some_and(|spec| spec.count > 0);
+    // A driver that waits for its first plan works under the fence after the one that the plan is bound to.
+    let fence = input.fence.next();
+    let against = refusals(observed, Some(fence)).into_iter();
+    let against = against.filter(|(group, _)| stays(group) && (edited(group) || stepped(group)));
+    let drifts: Vec<Drift> = against.map(|(_, drift)| drift).collect();
+    if drifts.is_empty() { Ok(()) } else { Err(ProjectError::Refused { drifts }) }
 }
 
 fn counts(input: &PlanInput<'_>) -> BTreeMap<GroupId, (u32, u32)> {
@@ -70,13 +115,6 @@ fn counts(input: &PlanInput<'_>) -> BTreeMap<GroupId, (u32, u32)> {
         counts.entry(group.group.clone()).or_insert((0, 0)).1 = group.count;
     }
     counts
-}
-
-fn changes(observed: &ClusterState, input: &PlanInput<'_>, scope: Scope<'_>) -> Vec<Change> {
-    slots(observed, input, scope)
-        .iter()
-        .filter_map(|slot| change::of_slot(slot, observed, input.target))
-        .collect()
 }
 
 fn slots(
@@ -95,23 +133,32 @@ fn slots(
     slots
 }
 
+/// The key of a request that is only predicted: nothing is sent, so nothing needs to recognise it.
+const UNSENT: IdempotencyKey = IdempotencyKey::from_bytes([0; 32]);
+
 struct Projection<'a> {
     state: ClusterState,
     input: &'a PlanInput<'a>,
     work: BTreeSet<LogicalNodeId>,
     steps: Vec<PlanStep>,
-    last: BTreeMap<LogicalNodeId, String>,
+    specs: Specs,
+    /// The last step of each attempt that has one.
+    last: BTreeMap<LogicalNodeId, StepKey>,
     blocked: BTreeMap<LogicalNodeId, Reason>,
 }
 
 impl<'a> Projection<'a> {
-    fn new(observed: &ClusterState, input: &'a PlanInput<'a>, scope: Scope<'_>) -> Self {
-        let work = slots(observed, input, scope);
+    fn new(
+        observed: &ClusterState,
+        input: &'a PlanInput<'a>,
+        work: BTreeSet<LogicalNodeId>,
+    ) -> Self {
         Self {
             state: observed.predicted(&work),
             work,
             input,
             steps: Vec::new(),
+            specs: Specs::new(),
             last: BTreeMap::new(),
             blocked: BTreeMap::new(),
         }
@@ -130,10 +177,17 @@ impl<'a> Projection<'a> {
             let Some(due) = self.state.next_due() else { return Ok(()) };
             now = now.max(due);
             self.state.mark_due(now);
-            self.work.extend(self.state.take_dirty());
+            self.go_on();
         }
         let slot = self.work.first().map(ToString::to_string).unwrap_or_default();
         Err(ProjectError::NeverSettles { rounds, slot })
+    }
+
+    /// What changed is decided next, and what waits for something outside its own record.
+    fn go_on(&mut self) {
+        let mut changed = self.state.take_dirty();
+        changed.append(&mut self.work);
+        self.work = changed;
     }
 
     /// One pass on the predicted state; true if anything moved.
@@ -154,8 +208,7 @@ impl<'a> Projection<'a> {
         for (slot, command) in plan.per_node {
             self.succeed(&slot, &command, now);
         }
-        self.work.extend(self.state.take_dirty());
-        let _untold = (self.state.take_notes(), self.state.take_settled());
+        self.go_on();
         moved
     }
 
@@ -166,31 +219,37 @@ impl<'a> Projection<'a> {
 
     /// Records the step, and folds the outcome that it would have.
     fn succeed(&mut self, slot: &LogicalNodeId, command: &NodeManagerCommand, now: Timestamp) {
-        let Some(record) = self.state.record(slot).cloned() else { return };
-        let kind = command.kind();
-        // Within one attempt a predicted command succeeds at once, so it never comes twice.
-        let key = format!("{slot}.{}.{}", record.attempt.ordinal, kind.as_str());
+        // What is needed of the record is taken out of it: a reference held over the folds would copy it.
+        let Some(record) = self.state.record(slot) else { return };
+        let (attempt, revision) = (record.attempt, record.revision);
+        let (requires, timeout) = (Condition::of(&record.stage), command.timeout(&record.policy));
+        self.specs.entry(revision).or_insert_with(|| record.spec.canon().redacted());
+        let action = command.kind();
         let step = StepId::new(u64::try_from(self.steps.len()).unwrap_or(u64::MAX));
-        self.steps.push(PlanStep {
-            after: self.last.insert(slot.clone(), key.clone()).into_iter().collect(),
-            key,
-            slot: slot.clone(),
-            attempt: record.attempt,
-            action: kind,
-            timeout: command.timeout(&record.policy),
-            inverse: inverse(kind),
-        });
         let pending = Pending {
             operation: OperationId::new(0),
             step,
-            command: kind,
-            key: idempotency_key(record.attempt.uuid, kind, ""),
+            command: action,
+            key: UNSENT,
             fence: self.input.fence,
             deadline: Timestamp::MAX,
         };
-        let attempt = record.attempt;
         self.fold(Fact::Dispatched { slot: slot.clone(), attempt, pending }, now);
-        self.report_success(slot, attempt, kind, step, now);
+        self.report_success(slot, attempt, action, step, now);
+        let Some(record) = self.state.record(slot) else { return };
+        let planned = PlanStep {
+            slot: slot.clone(),
+            attempt,
+            action,
+            after: Vec::new(),
+            requires,
+            brings: Condition::of(&record.stage),
+            timeout,
+            inverse: inverse(action),
+            revision,
+        };
+        let after = self.last.insert(slot.clone(), planned.key()).into_iter().collect();
+        self.steps.push(PlanStep { after, ..planned });
     }
 
     fn report_success(

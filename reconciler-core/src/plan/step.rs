@@ -1,19 +1,134 @@
-//! One step of a plan.
+//! One step of a plan: what it does, what must hold first, what holds afterwards, and what undoes it (R81).
 
-use alloc::{string::String, vec::Vec};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{fmt, str::FromStr};
 
 use crate::{
-    canonical::Canon,
+    canonical::{push_num, write_object},
     effect::{CommandKind, idempotency_key},
-    id::{AttemptId, IdempotencyKey, LogicalNodeId},
+    id::{AttemptId, AttemptOrdinal, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest},
+    observed::{NodeStage, Remains, StageName},
     time::Millis,
 };
+
+/// The name of a step, unique within its plan. Orders by slot, then by attempt.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepKey {
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// Which of its attempts.
+    pub ordinal: AttemptOrdinal,
+    /// What is done to it; within one attempt a predicted command succeeds at once, so it never comes twice.
+    pub action: CommandKind,
+}
+
+impl StepKey {
+    fn push(&self, out: &mut String) {
+        push_key(out, &self.slot, self.ordinal, self.action);
+    }
+}
+
+fn push_key(out: &mut String, slot: &LogicalNodeId, ordinal: AttemptOrdinal, action: CommandKind) {
+    out.push_str(slot.group.as_str());
+    out.push('-');
+    push_num(out, slot.index.into());
+    out.push('.');
+    push_num(out, ordinal.get());
+    out.push('.');
+    out.push_str(action.as_str());
+}
+
+impl fmt::Display for StepKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.push(&mut text);
+        f.pad(&text)
+    }
+}
+
+impl FromStr for StepKey {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let rule =
+            "it must be a slot, an attempt's number and an action, such as web-0.1.CreateLease";
+        let bad = || IdError { what: "step", text: text.to_string(), rule };
+        let (rest, action) = text.rsplit_once('.').ok_or_else(bad)?;
+        let (slot, ordinal) = rest.rsplit_once('.').ok_or_else(bad)?;
+        let ordinal = ordinal.parse().map_err(|_bad| bad())?;
+        let action = CommandKind::from_name(action).ok_or_else(bad)?;
+        Ok(Self { slot: slot.parse()?, ordinal: AttemptOrdinal::new(ordinal), action })
+    }
+}
+
+/// How an attempt stands, as far as a step depends on it or brings it about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Condition {
+    /// Its stage.
+    pub stage: StageName,
+    /// True if a provider holds a lease for it.
+    pub lease: bool,
+    /// True if its workload may run.
+    pub workload: bool,
+}
+
+impl Condition {
+    /// How an attempt in `stage` stands.
+    pub const fn of(stage: &NodeStage) -> Self {
+        let workload = match stage {
+            NodeStage::BootstrapRunning { .. }
+            | NodeStage::SwactorJoined { .. }
+            | NodeStage::HandedOff { .. }
+            | NodeStage::Dormant { .. }
+            | NodeStage::Failed { remains: Remains::Session { .. }, .. } => true,
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::LeaseCreated { .. }
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::Failed { remains: Remains::Nothing | Remains::Lease { .. }, .. }
+            | NodeStage::Destroyed { .. } => false,
+        };
+        Self { stage: stage.name().as_planned(), lease: stage.lease().is_some(), workload }
+    }
+
+    fn push(self, out: &mut String) {
+        out.push_str(self.stage.as_str());
+        out.push_str(if self.lease { ", lease" } else { ", no lease" });
+        out.push_str(if self.workload { ", workload" } else { ", no workload" });
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.push(&mut text);
+        f.pad(&text)
+    }
+}
+
+impl FromStr for Condition {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let rule = "it must be a stage, lease or no lease, and workload or no workload";
+        let bad = || IdError { what: "condition", text: text.to_string(), rule };
+        let (stage, rest) = text.split_once(", ").ok_or_else(bad)?;
+        let (lease, workload) = match rest {
+            "lease, workload" => (true, true),
+            "lease, no workload" => (true, false),
+            "no lease, workload" => (false, true),
+            "no lease, no workload" => (false, false),
+            _ => return Err(bad()),
+        };
+        let stage = StageName::ALL.into_iter().find(|known| known.as_str() == stage);
+        Ok(Self { stage: stage.ok_or_else(bad)?, lease, workload })
+    }
+}
 
 /// One step of a plan's DAG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStep {
-    /// Unique within the plan: slot, attempt and place in the attempt.
-    pub key: String,
     /// The slot.
     pub slot: LogicalNodeId,
     /// The attempt that it is for.
@@ -21,31 +136,43 @@ pub struct PlanStep {
     /// What it does.
     pub action: CommandKind,
     /// Keys of the steps that must have succeeded first, sorted.
-    pub after: Vec<String>,
+    pub after: Vec<StepKey>,
+    /// How the attempt must stand before it, with nothing under way.
+    pub requires: Condition,
+    /// How the attempt stands after it.
+    pub brings: Condition,
     /// How long it may take.
     pub timeout: Millis,
-    /// What undoes it; `None` where nothing does.
+    /// What undoes it; `None` says that nothing does.
     pub inverse: Option<CommandKind>,
+    /// The revision that the attempt implements; what that is stands in the plan once.
+    pub revision: RevisionDigest,
 }
 
 impl PlanStep {
-    /// The key by which a provider recognises this request.
+    /// Its name, unique within the plan.
+    pub fn key(&self) -> StepKey {
+        StepKey { slot: self.slot.clone(), ordinal: self.attempt.ordinal, action: self.action }
+    }
+
+    /// The key by which a provider recognises this request; it follows from attempt and action alone.
     pub fn idempotency_key(&self) -> IdempotencyKey {
         idempotency_key(self.attempt.uuid, self.action, "")
     }
 
-    /// The step as a canonical value.
-    pub fn canon(&self) -> Canon {
-        Canon::object([
-            ("key", Canon::text(&self.key)),
-            ("slot", Canon::show(&self.slot)),
-            ("attempt", Canon::show(self.attempt.uuid)),
-            ("action", Canon::text(self.action.as_str())),
-            ("after", Canon::list(self.after.iter().map(|key| Canon::text(key)))),
-            ("timeout-ms", Canon::num(self.timeout.get())),
-            ("inverse", self.inverse.map_or(Canon::Null, |i| Canon::text(i.as_str()))),
-            ("idempotency-key", Canon::show(self.idempotency_key())),
-        ])
+    /// Writes the step as a canonical value; `spec` is the place of its revision in the plan.
+    pub(super) fn write(&self, out: &mut String, spec: usize) {
+        write_object(out, |members| {
+            members.list("after", &self.after, |out, key| key.push(out));
+            members.plain("attempt", |out| self.attempt.uuid.push(out));
+            members.plain("brings", |out| self.brings.push(out));
+            members.text_if_any("inverse", self.inverse.map(CommandKind::as_str));
+            members
+                .plain("key", |out| push_key(out, &self.slot, self.attempt.ordinal, self.action));
+            members.plain("requires", |out| self.requires.push(out));
+            members.num("spec", u64::try_from(spec).unwrap_or(u64::MAX));
+            members.num("timeout-ms", self.timeout.get());
+        });
     }
 }
 

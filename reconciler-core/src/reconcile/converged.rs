@@ -2,7 +2,7 @@
 
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
-    observed::{ClusterState, GroupState},
+    observed::{ClusterState, GroupState, ProviderState},
 };
 
 /// How the run stands.
@@ -16,7 +16,8 @@ pub struct Standing {
     pub held: u32,
     /// How many slots have failed since they were last dormant.
     pub failing: u32,
-    /// True if every wanted node is ready at the wanted revision, and nothing else is there (R51).
+    /// True if every wanted node is ready at the wanted revision, nothing else is there, and it can be looked at
+    /// (R51, R162).
     pub converged: bool,
 }
 
@@ -40,6 +41,9 @@ pub fn standing(observed: &ClusterState, desired: &ClusterShape) -> Standing {
         standing.want = standing.want.saturating_add(spec.count);
         let seen = observed.group(&spec.group).map(AsRef::as_ref);
         standing.converged &= group_converged(seen, Some(spec));
+        // Of what cannot be looked at nothing is claimed (R162).
+        let provider = observed.providers().get(&spec.spec.provider);
+        standing.converged &= spec.count == 0 || !provider.is_some_and(ProviderState::is_blind);
     }
     for (name, group) in observed.groups() {
         standing.ready = standing.ready.saturating_add(group.ready());

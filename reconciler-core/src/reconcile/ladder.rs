@@ -3,7 +3,7 @@
 //! The order is the law: what is broken is not touched, what is under way is waited for, what is unknown is
 //! looked for, what must go goes before anything new begins.
 
-use alloc::{boxed::Box, collections::BTreeMap, format};
+use alloc::{boxed::Box, collections::BTreeMap, format, sync::Arc};
 
 use super::reason::{Reason, Rung};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     effect::{CommandKind, NodeManagerCommand, NodeRequest},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
-    id::{LogicalNodeId, ProviderName, Uuid},
+    id::{ProviderName, Uuid},
     observed::{DeleteReason, NodeRecord, NodeStage, ProviderState, Remains},
     redact::Redacted,
     time::Timestamp,
@@ -26,6 +26,8 @@ pub enum Decision {
     Wait(Reason),
     /// A command goes out.
     Command(NodeManagerCommand),
+    /// It gets its first record.
+    Start(Arc<RunNodeGroupSpec>),
     /// Its record changes.
     Move(Transition),
 }
@@ -33,7 +35,7 @@ pub enum Decision {
 /// What a group's slots share.
 pub(super) struct GroupContext<'a> {
     pub(super) shape: &'a ClusterShape,
-    pub(super) desired: Option<&'a RunNodeGroupSpec>,
+    pub(super) desired: Option<&'a Arc<RunNodeGroupSpec>>,
     pub(super) hold: Option<&'a Hold>,
     pub(super) providers: &'a BTreeMap<ProviderName, ProviderState>,
     pub(super) owning: u32,
@@ -43,7 +45,7 @@ pub(super) struct GroupContext<'a> {
 }
 
 impl<'a> GroupContext<'a> {
-    fn wanted(&self, index: u32) -> Option<&'a RunNodeGroupSpec> {
+    fn wanted(&self, index: u32) -> Option<&'a Arc<RunNodeGroupSpec>> {
         self.desired.filter(|group| index < group.count)
     }
 }
@@ -64,29 +66,30 @@ pub fn reconcile_node(
     }
     match unresolved(record, now).unwrap_or_else(|| by_stage(record, run, now)) {
         Decision::Command(command) => Some(command),
-        Decision::Steady | Decision::Wait(_) | Decision::Move(_) => None,
+        Decision::Steady | Decision::Wait(_) | Decision::Start(_) | Decision::Move(_) => None,
     }
 }
 
-/// Decides one slot.
+/// Decides the slot of one index.
 pub(super) fn decide(
-    slot: LogicalNodeId,
+    index: u32,
     record: Option<&NodeRecord>,
     group: &mut GroupContext<'_>,
     now: Timestamp,
 ) -> Decision {
-    let wanted = group.wanted(slot.index);
+    let wanted = group.wanted(index);
     let Some(record) = record else {
-        let Some(wanted) = wanted else { return Decision::Steady };
-        let spec = group.shape.stamp(wanted, slot, crate::id::AttemptOrdinal::new(1));
-        return Decision::Move(Transition::Insert(Box::new(spec)));
+        return wanted.map_or(Decision::Steady, |wanted| Decision::Start(Arc::clone(wanted)));
     };
-    // The common case first: a settled node of the wanted revision costs four comparisons.
-    if let (NodeStage::Dormant { .. }, Some(wanted)) = (&record.stage, wanted)
-        && is_settled(record, wanted)
+    // The common case first: a settled node of the wanted revision costs three comparisons.
+    debug_assert_eq!(record.settled, record.is_settled());
+    if let Some(wanted) = wanted.filter(|_| record.settled)
+        && record.revision == wanted.revision
+        && is_treated_as(record, wanted)
     {
         return Decision::Steady;
     }
+    let wanted = wanted.map(Arc::as_ref);
     forbidden(record)
         .or_else(|| destroyed(record, wanted, group, now))
         .or_else(|| group_held(record, wanted, group, now))
@@ -96,14 +99,8 @@ pub(super) fn decide(
         .unwrap_or_else(|| within_room(by_stage(record, group.shape.uuid, now), group))
 }
 
-fn is_settled(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
-    record.deletion.is_none()
-        && record.pending.is_none()
-        && record.ambiguity.is_none()
-        && record.hold.is_none()
-        && record.revision == wanted.revision
-        && (alloc::sync::Arc::ptr_eq(&record.policy, &wanted.policy)
-            || record.policy == wanted.policy)
+fn is_treated_as(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
+    Arc::ptr_eq(&record.policy, &wanted.policy) || record.policy == wanted.policy
 }
 
 fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
@@ -196,7 +193,7 @@ fn begins_delete(
     if record.revision != wanted.revision {
         return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced)));
     }
-    if record.policy != wanted.policy {
+    if !is_treated_as(record, wanted) {
         let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
         return Some(Decision::Move(Transition::Retune(Box::new(spec))));
     }
@@ -226,8 +223,9 @@ fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> O
         return Some(wait(Rung::ProviderPaused, Some(until)));
     }
     if record.deletion.is_some() {
-        // Cleanup waits for neither hold nor backoff.
-        return None;
+        // Cleanup waits for neither hold nor backoff, unless the cleanup itself is what a person has to mend.
+        let refused = |hold: &&Hold| hold.code == HoldCode::CleanupRefused;
+        return record.hold.as_ref().filter(refused).map(held);
     }
     if let Some(hold) = &record.hold {
         return Some(held(hold));
@@ -354,25 +352,19 @@ fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
     }
 }
 
-/// The rung that a decision stands on.
-pub(super) fn reason(decision: &Decision) -> Option<Reason> {
-    let rung = match decision {
-        Decision::Steady => return None,
-        Decision::Wait(reason) => return Some(reason.clone()),
-        Decision::Command(command) => Rung::Step(command.kind()),
-        Decision::Move(transition) => match transition {
-            Transition::Insert(_) => Rung::Insert,
-            Transition::BeginDelete(reason) => Rung::BeginDelete(*reason),
-            Transition::MarkDestroyed => Rung::MarkDestroyed,
-            Transition::Restart(_) => Rung::Restart,
-            Transition::Settle => Rung::Settle,
-            Transition::Rest => Rung::Rest,
-            Transition::Expire => Rung::Expire,
-            Transition::TimeOut => Rung::TimeOut,
-            Transition::Retune(_) => Rung::Retune,
-            Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
-            Transition::Reap => Rung::Reap,
-        },
-    };
-    Some(Reason { rung, until: None })
+/// The rung that a change of a record stands on.
+pub(super) fn rung(transition: &Transition) -> Rung {
+    match transition {
+        Transition::Insert(_) => Rung::Insert,
+        Transition::BeginDelete(reason) => Rung::BeginDelete(*reason),
+        Transition::MarkDestroyed => Rung::MarkDestroyed,
+        Transition::Restart(_) => Rung::Restart,
+        Transition::Settle => Rung::Settle,
+        Transition::Rest => Rung::Rest,
+        Transition::Expire => Rung::Expire,
+        Transition::TimeOut => Rung::TimeOut,
+        Transition::Retune(_) => Rung::Retune,
+        Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
+        Transition::Reap => Rung::Reap,
+    }
 }

@@ -5,11 +5,13 @@
 //! an answer, and a property holds the two together.
 
 mod converged;
+mod explain;
 mod ladder;
 mod pass;
 mod reason;
 
 pub use converged::{Standing, group_converged, standing};
+pub use explain::{Explanation, Known, explain};
 pub use ladder::{Decision, reconcile_node};
-pub use pass::{ReconcilePlan, reconcile, reconcile_some};
+pub use pass::{ReconcilePlan, Start, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};

@@ -10,17 +10,37 @@ use crate::{
     desired::{ClusterShape, LogicalNodeSpec, RunNodeGroupSpec},
     effect::NodeManagerCommand,
     fold::Transition,
-    id::{GroupId, LogicalNodeId},
+    id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
     observed::{ClusterState, DeleteReason, GroupState, NodeRecord},
     time::Timestamp,
 };
+
+/// A wanted slot that gets its first record.
+///
+/// Its attempt is derived when the record is made, so that deciding costs no digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// What its group is.
+    pub group: Arc<RunNodeGroupSpec>,
+    /// The run that it belongs to.
+    pub run: Uuid,
+}
+
+impl Start {
+    /// The slot's first attempt and what it is to implement.
+    pub fn stamp(self) -> LogicalNodeSpec {
+        self.group.stamp(self.run, self.slot, AttemptOrdinal::new(1))
+    }
+}
 
 /// What a pass decided. In one pass a slot gets a command or a transition, never both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a plan does nothing until it is journaled and carried out"]
 pub struct ReconcilePlan {
     /// Wanted slots without a record: each gets one.
-    pub to_start: Vec<LogicalNodeSpec>,
+    pub to_start: Vec<Start>,
     /// Known slots that are no longer wanted: each begins to go.
     pub to_destroy: Vec<LogicalNodeId>,
     /// The next command of each slot that has one.
@@ -51,7 +71,7 @@ impl ReconcilePlan {
         &mut self,
     ) -> impl Iterator<Item = (LogicalNodeId, Transition)> + use<> {
         let starts = core::mem::take(&mut self.to_start).into_iter();
-        let starts = starts.map(|s| (s.slot.clone(), Transition::Insert(Box::new(s))));
+        let starts = starts.map(|s| (s.slot.clone(), Transition::Insert(Box::new(s.stamp()))));
         let going = core::mem::take(&mut self.to_destroy).into_iter();
         let going = going.map(|slot| (slot, Transition::BeginDelete(DeleteReason::Undesired)));
         starts.chain(going).chain(core::mem::take(&mut self.transitions))
@@ -77,27 +97,42 @@ impl ReconcilePlan {
         }
     }
 
-    fn add(&mut self, slot: LogicalNodeId, decision: Decision, now: Timestamp) {
-        let Some(reason) = ladder::reason(&decision) else { return };
-        if let Some(until) = reason.until.filter(|until| *until > now) {
-            self.requeue_at = Some(self.requeue_at.map_or(until, |at| at.min(until)));
-        }
-        match decision {
-            Decision::Steady => {}
-            Decision::Wait(Reason { rung, until }) => {
-                if matches!(rung, Rung::Ambiguous(_)) && until.is_some_and(|at| at <= now) {
-                    self.looks.push(slot.clone());
-                }
-                if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
-                    self.waiting.push(slot.clone());
-                }
+    fn add(&mut self, slot: LogicalNodeId, decision: Decision, run: Uuid, now: Timestamp) {
+        let rung = match decision {
+            Decision::Steady => return,
+            Decision::Wait(reason) => return self.add_wait(slot, reason, now),
+            Decision::Start(group) => {
+                self.to_start.push(Start { slot: slot.clone(), group, run });
+                Rung::Insert
             }
-            Decision::Command(command) => self.per_node.push((slot.clone(), command)),
-            Decision::Move(Transition::Insert(spec)) => self.to_start.push(*spec),
+            Decision::Command(command) => {
+                let kind = command.kind();
+                self.per_node.push((slot.clone(), command));
+                Rung::Step(kind)
+            }
             Decision::Move(Transition::BeginDelete(DeleteReason::Undesired)) => {
                 self.to_destroy.push(slot.clone());
+                Rung::BeginDelete(DeleteReason::Undesired)
             }
-            Decision::Move(transition) => self.transitions.push((slot.clone(), transition)),
+            Decision::Move(transition) => {
+                let rung = ladder::rung(&transition);
+                self.transitions.push((slot.clone(), transition));
+                rung
+            }
+        };
+        self.reasons.push((slot, Reason { rung, until: None }));
+    }
+
+    fn add_wait(&mut self, slot: LogicalNodeId, reason: Reason, now: Timestamp) {
+        let Reason { rung, until } = &reason;
+        if let Some(until) = until.filter(|until| *until > now) {
+            self.requeue_at = Some(self.requeue_at.map_or(until, |at| at.min(until)));
+        }
+        if matches!(rung, Rung::Ambiguous(_)) && until.is_some_and(|at| at <= now) {
+            self.looks.push(slot.clone());
+        }
+        if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
+            self.waiting.push(slot.clone());
         }
         self.reasons.push((slot, reason));
     }
@@ -137,8 +172,10 @@ pub fn reconcile_some(
             Some(_) | None => context(observed, desired, &slot.group),
         };
         let record = observed.record(slot).map(Arc::as_ref);
-        let decision = ladder::decide(slot.clone(), record, &mut group, now);
-        plan.add(slot.clone(), decision, now);
+        let decision = ladder::decide(slot.index, record, &mut group, now);
+        if !matches!(decision, Decision::Steady) {
+            plan.add(slot.clone(), decision, desired.uuid, now);
+        }
         present = Some((&slot.group, group));
     }
     plan
@@ -150,7 +187,7 @@ fn context<'a>(
     group: &GroupId,
 ) -> GroupContext<'a> {
     let state = observed.group(group);
-    let spec = desired.group(group).map(Arc::as_ref);
+    let spec = desired.group(group);
     let owning = state.map_or(0, |g| g.owning());
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
     let count = spec.map_or(0, |g| g.count);
@@ -173,21 +210,26 @@ fn whole_group(
     context: &mut GroupContext<'_>,
     now: Timestamp,
 ) {
+    let run = context.shape.uuid;
+    let known = state.map_or(0, |state| state.len());
+    let missing = spec.map_or(0, |spec| (spec.count as usize).saturating_sub(known));
+    plan.to_start.reserve(missing);
+    plan.reasons.reserve(missing);
     let mut decide = |index: u32, record: Option<&NodeRecord>| {
-        let slot = record
-            .map_or_else(|| LogicalNodeId::new(group.clone(), index), |record| record.slot.clone());
-        let decision = ladder::decide(slot.clone(), record, context, now);
-        plan.add(slot, decision, now);
+        let decision = ladder::decide(index, record, context, now);
+        if !matches!(decision, Decision::Steady) {
+            plan.add(LogicalNodeId::new(group.clone(), index), decision, run, now);
+        }
     };
     let mut wanted = 0..spec.map_or(0, |spec| spec.count);
-    for record in state.into_iter().flat_map(|state| state.records()) {
-        while let Some(index) = wanted.next_if_below(record.slot.index) {
+    for (at, record) in state.into_iter().flat_map(|state| state.fleet.indexed()) {
+        while let Some(index) = wanted.next_if_below(at) {
             decide(index, None);
         }
-        if wanted.start == record.slot.index {
+        if wanted.start == at {
             wanted.next();
         }
-        decide(record.slot.index, Some(record));
+        decide(at, Some(record));
     }
     for index in wanted {
         decide(index, None);

@@ -135,6 +135,38 @@ impl fmt::Display for Rung {
     }
 }
 
+impl Rung {
+    /// The stable name of the rung.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::Step(_) => "step",
+            Self::Insert => "insert",
+            Self::BeginDelete(_) => "begin-delete",
+            Self::MarkDestroyed => "mark-destroyed",
+            Self::Restart => "restart",
+            Self::Settle => "settle",
+            Self::Rest => "rest",
+            Self::Expire => "expire",
+            Self::TimeOut => "time-out",
+            Self::Retune => "retune",
+            Self::Reap => "reap",
+            Self::EffectPending(_) => "effect-pending",
+            Self::Ambiguous(_) => "ambiguous",
+            Self::GroupHeld(_) => "group-held",
+            Self::Held(..) => "held",
+            Self::Backoff { .. } => "backoff",
+            Self::Retry { .. } => "retry",
+            Self::ProviderPaused => "provider-paused",
+            Self::Parallelism => "parallelism",
+            Self::Overshoot { .. } => "overshoot",
+            Self::AwaitEndpoint => "await-endpoint",
+            Self::Settling => "settling",
+            Self::Stabilising => "stabilising",
+        }
+    }
+}
+
 impl DeleteReason {
     /// The reason in words.
     pub const fn as_str(self) -> &'static str {

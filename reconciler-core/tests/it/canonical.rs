@@ -1,7 +1,7 @@
 //! Canonical JSON: one text per value, as RFC 8785 says (R82).
 
 use proptest::prelude::*;
-use reconciler_core::canonical::Canon;
+use reconciler_core::canonical::{Canon, push_num, read, write_object};
 use serde_json::Value;
 
 /// The vector of RFC 8785, section 3.2.3: members in the order of their UTF-16 code units.
@@ -32,6 +32,15 @@ fn numbers_are_texts() {
     assert_eq!(Canon::list([]).write() + &Canon::object([]).write(), "[]{}");
 }
 
+/// Depth has a bound, so that no text can use up a stack.
+#[test]
+fn what_stands_too_deep_is_refused() {
+    let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
+    assert!(read(&deep(32)).is_ok());
+    let refused = read(&deep(100_000)).expect_err("too deep");
+    assert_eq!((refused.at, refused.what), (33, "values stand too deep within each other"));
+}
+
 /// A value twice over: for our writer and for the reader of another hand.
 fn value() -> impl Strategy<Value = (Canon, Value)> {
     let leaf = prop_oneof![
@@ -57,6 +66,63 @@ fn value() -> impl Strategy<Value = (Canon, Value)> {
 
 proptest! {
     #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
+
+    /// Another hand's implementation of RFC 8785 writes the same bytes.
+    #[test]
+    fn another_implementation_agrees((canon, value) in value()) {
+        let theirs = serde_json_canonicalizer::to_string(&value).expect("a value of plain kinds");
+        prop_assert_eq!(canon.write(), theirs);
+    }
+
+    /// Our own reader takes canonical text, and takes nothing else: not the same value in other words.
+    #[test]
+    fn only_canonical_text_reads((canon, value) in value()) {
+        let text = canon.write();
+        prop_assert_eq!(read(&text).expect("our own text"), canon);
+        let other = serde_json::to_string_pretty(&value).expect("JSON");
+        prop_assert_eq!(read(&other).is_ok(), other == text);
+    }
+
+    /// A spoilt byte is refused, or the text is another value's own.
+    #[test]
+    fn a_spoilt_byte_is_seen((canon, _) in value(), at in any::<prop::sample::Index>(), byte: u8) {
+        let mut bytes = canon.write().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok(text) = String::from_utf8(bytes) && let Ok(read) = read(&text) {
+            prop_assert_eq!(read.write(), text);
+        }
+    }
+
+    /// What is redacted once stays as it is.
+    #[test]
+    fn redacting_twice_is_redacting_once((canon, _) in value()) {
+        let once = canon.redacted();
+        prop_assert_eq!(once.redacted(), once);
+    }
+
+    /// The writer without a tree writes what the tree writes.
+    #[test]
+    fn both_writers_agree(number: u64, text: String, flag: bool) {
+        let mut streamed = String::new();
+        write_object(&mut streamed, |members| {
+            members.canon("a", &Canon::Bool(flag));
+            members.list("b", [number, 0], |out, number| push_num(out, number));
+            members.num("c", number);
+            members.plain("d", |out| out.push_str("plain"));
+            members.text("e", &text);
+            members.text_if_any("f", flag.then_some(text.as_str()));
+        });
+        let tree = Canon::object([
+            ("a", Canon::Bool(flag)),
+            ("b", Canon::list([Canon::num(number), Canon::num(0)])),
+            ("c", Canon::num(number)),
+            ("d", Canon::text("plain")),
+            ("e", Canon::text(&text)),
+            ("f", if flag { Canon::text(&text) } else { Canon::Null }),
+        ]);
+        prop_assert_eq!(streamed, tree.write());
+    }
 
     /// What is written reads back as the same value, and has no blank that it need not have.
     #[test]

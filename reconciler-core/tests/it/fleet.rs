@@ -8,6 +8,7 @@ use reconciler_core::{
         Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
         NodeManagerCommand, OwnedLease, WorkloadState,
     },
+    fixture::{Catalogue, parse, print},
     fold::{Fact, Verdict},
     id::{
         AttemptId, AttemptOrdinal, Fence, Generation, GroupId, IdempotencyKey, LogicalNodeId,
@@ -177,6 +178,29 @@ pub(crate) fn state(records: impl IntoIterator<Item = NodeRecord>) -> ClusterSta
     let mut state = ClusterState::restore(records, [], T0);
     drop(state.take_dirty());
     state
+}
+
+/// The kinds `v1` and `v2` under the default policy.
+pub(crate) fn catalogue() -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    for image in ["v1", "v2"] {
+        catalogue.insert(image, node_spec(image), Policy::default());
+    }
+    catalogue
+}
+
+/// A state as text, as of `T0`; what a line leaves out is at its default.
+pub(crate) fn fleet(text: &str) -> ClusterState {
+    let whole = format!("at {}\nrun {RUN}\n{text}", T0.as_millis());
+    parse(&whole, &catalogue()).unwrap_or_else(|error| panic!("{error}\n{whole}"))
+}
+
+/// The lines of a state's slots, without the head.
+pub(crate) fn lines(state: &ClusterState) -> Vec<String> {
+    let text = print(state, &catalogue(), RUN);
+    let heads = ["at ", "run ", "group ", "provider "];
+    let slots = text.lines().filter(|line| !heads.iter().any(|head| line.starts_with(head)));
+    slots.map(str::to_owned).collect()
 }
 
 /// Decides the one slot of a state of one record.

@@ -2,17 +2,18 @@
 
 use reconciler_core::{
     desired::{ClusterShape, Policy, RestartPolicy},
-    effect::{CommandKind, ExitStatus, FailureClass},
+    effect::{CommandKind, ExitStatus, FailureClass, Look},
     fold::{Fact, Transition, Verdict},
-    hold::HoldCode,
-    observed::{Backoff, ClusterState, NodeStage, StageName},
+    hold::{Hold, HoldCode},
+    observed::{Backoff, ClusterState, DeleteReason, Deletion, NodeStage, StageName},
     reconcile::reconcile,
     redact::Redacted,
     time::{Millis, Timestamp},
 };
 
 use crate::fleet::{
-    at, definite, dispatch, in_stage, of, reported, shape_with, slot, stage, state,
+    T0, at, definite, dispatch, in_stage, looked, of, reported, shape, shape_with, slot, stage,
+    state,
 };
 use crate::laws_single::journaled;
 
@@ -207,4 +208,57 @@ fn a_terminal_refusal_is_held_at_once() {
         assert_eq!(hold.code, HoldCode::Refused);
         assert!(!hold.text.as_str().is_empty());
     }
+}
+
+/// P6, D8: a cleanup that its provider refuses for good holds its slot, names what it said, and is tried again only
+/// after a release; when nothing is left the hold goes with it.
+#[test]
+fn a_cleanup_that_is_refused_for_good_holds_its_slot() {
+    let shape = shape(&[("web", 1)]);
+    for (class, held) in [
+        (FailureClass::Invalid, true),
+        (FailureClass::Auth, true),
+        (FailureClass::Unavailable, false),
+    ] {
+        let mut record = in_stage(&shape, "web-0", stage(StageName::EndpointKnown));
+        record.deletion = Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
+        let mut state = state([record]);
+        let _sent = dispatch(&mut state, "web-0", CommandKind::DestroyLease, 1, at(0));
+        let _told = reported(&mut state, "web-0", 1, Err(definite(class)), at(0));
+        let record = of(&state, "web-0");
+        let code = record.hold.as_ref().map(|hold| hold.code);
+        assert_eq!(code, held.then_some(HoldCode::CleanupRefused), "{class:?}");
+        assert_eq!(record.retry.is_some(), !held, "{class:?}");
+        let plan = reconcile(&state, &shape.emptied(), at(100_000));
+        assert_eq!(plan.per_node.is_empty(), held, "a held cleanup is not tried again");
+        assert!(record.stage.lease().is_some(), "nothing is forgotten (C5)");
+        if !held {
+            continue;
+        }
+        let _released = state.fold(Fact::ReleasedSlot(slot("web-0")), at(1));
+        let again = reconcile(&state, &shape.emptied(), at(1));
+        assert_eq!(crate::fleet::command(&again), Some(CommandKind::DestroyLease));
+        let _sent = dispatch(&mut state, "web-0", CommandKind::DestroyLease, 2, at(1));
+        let _told = reported(&mut state, "web-0", 2, Err(definite(class)), at(1));
+        let _gone = looked(&mut state, "web-0", Look::Absent, at(2));
+        let transition = Transition::MarkDestroyed;
+        let _over = state.fold(Fact::Decided { slot: slot("web-0"), transition }, at(2));
+        assert_eq!(of(&state, "web-0").hold, None, "nothing is left to be refused");
+    }
+}
+
+/// D5: the hold of a refused cleanup does not forgive a crash loop that it stood in the place of.
+#[test]
+fn a_refused_cleanup_forgives_no_crash_loop() {
+    let shape = shape(&[("web", 1)]);
+    let mut record = in_stage(&shape, "web-0", stage(StageName::New));
+    record.deletion = Some(Deletion { reason: DeleteReason::Failed, since: T0 });
+    record.backoff.failures = record.policy.restart.attempts;
+    let text = Redacted::new("refused");
+    record.hold = Some(Hold { code: HoldCode::CleanupRefused, text, since: T0 });
+    let mut state = state([record]);
+    let transition = Transition::MarkDestroyed;
+    let _over = state.fold(Fact::Decided { slot: slot("web-0"), transition }, at(2));
+    let code = of(&state, "web-0").hold.as_ref().map(|hold| hold.code);
+    assert_eq!(code, Some(HoldCode::CrashLoop));
 }

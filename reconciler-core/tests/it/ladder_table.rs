@@ -35,7 +35,7 @@ enum Open {
 
 /// One combination.
 #[derive(Clone, Debug)]
-struct Row {
+pub(crate) struct Row {
     stage: StageName,
     wish: Wish,
     open: Open,
@@ -49,7 +49,7 @@ const OPEN: [Open; 5] =
     [Open::Nothing, Open::Pending, Open::Overdue, Open::Ambiguous, Open::LookDue];
 const HOLDS: [Option<HoldCode>; 3] = [None, Some(HoldCode::CrashLoop), Some(HoldCode::NewerFence)];
 
-fn rows() -> impl Iterator<Item = Row> {
+pub(crate) fn rows() -> impl Iterator<Item = Row> {
     let flags = [false, true];
     StageName::ALL.into_iter().flat_map(move |stage| {
         [Wish::Same, Wish::Other, Wish::None].into_iter().flat_map(move |wish| {
@@ -71,11 +71,11 @@ fn rows() -> impl Iterator<Item = Row> {
 }
 
 impl Row {
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         if self.due { at(10_000) } else { at(200) }
     }
 
-    fn shape(&self) -> ClusterShape {
+    pub(crate) fn shape(&self) -> ClusterShape {
         match self.wish {
             Wish::Same => shape_with(2, &[("web", 1, "v1")], &Policy::default()),
             Wish::Other => shape_with(2, &[("web", 1, "v2")], &Policy::default()),
@@ -83,7 +83,7 @@ impl Row {
         }
     }
 
-    fn record(&self) -> NodeRecord {
+    pub(crate) fn record(&self) -> NodeRecord {
         let born = shape_with(1, &[("web", 1, "v1")], &Policy::default());
         let mut record = in_stage(&born, "web-0", stage(self.stage));
         let kind = CommandKind::StartBootstrap;

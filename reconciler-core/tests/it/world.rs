@@ -9,7 +9,7 @@ use reconciler_core::{
     desired::ClusterShape,
     effect::{
         CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Listing, Look,
-        NodeManagerCommand, OwnedLease, WorkloadState,
+        NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
     },
     fold::{Fact, Verdict},
     id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
@@ -70,6 +70,8 @@ pub(crate) struct World {
     pub(crate) log: Vec<(LogicalNodeId, AttemptOrdinal, CommandKind)>,
     /// True once a listing lied: what follows from that is not the decider's fault.
     pub(crate) lied: bool,
+    /// True where no lease comes with its endpoint, as a plan predicts it.
+    pub(crate) endpoints_late: bool,
     waiting: BTreeSet<LogicalNodeId>,
     next_step: u64,
 }
@@ -86,6 +88,7 @@ impl World {
             late: Vec::new(),
             log: Vec::new(),
             lied: false,
+            endpoints_late: false,
             waiting: BTreeSet::new(),
             next_step: 0,
         };
@@ -135,7 +138,8 @@ impl World {
         let kind = command.kind();
         self.next_step += 1;
         let deadline = self.now.after(command.timeout(&record.policy));
-        let pending = pending(kind, self.next_step, deadline);
+        let mut pending = pending(kind, self.next_step, deadline);
+        pending.key = idempotency_key(record.attempt.uuid, kind, "");
         let (attempt, step) = (record.attempt, pending.step);
         let fact = Fact::Dispatched { slot: slot.clone(), attempt, pending };
         assert_eq!(self.state.fold(fact, self.now), Verdict::Applied);
@@ -216,8 +220,9 @@ impl World {
             lease: lease(&format!("l-{attempt}")),
             workload: WorkloadState::Absent,
         });
-        // Every second lease comes with its endpoint.
-        let endpoint = flight.step.get().is_multiple_of(2).then(Endpoint::default);
+        // Every second lease comes with its endpoint, where any does.
+        let early = !self.endpoints_late && flight.step.get().is_multiple_of(2);
+        let endpoint = early.then(Endpoint::default);
         EffectOutcome::Leased { lease: thing.lease.clone(), endpoint }
     }
 

@@ -140,8 +140,16 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         file: FileArg,
         /// The hash that the plan printed.
-        #[arg(long, value_name = "HASH")]
-        confirm: PlanHash,
+        #[arg(
+            long,
+            value_name = "HASH",
+            required_unless_present = "plan",
+            conflicts_with = "plan"
+        )]
+        confirm: Option<PlanHash>,
+        /// A plan that was kept with `levelhead plan --json`; one that was changed since is refused.
+        #[arg(long, value_name = "JSON")]
+        plan: Option<PathBuf>,
         #[command(flatten)]
         going: Going,
     },
@@ -206,6 +214,9 @@ pub(crate) enum RunVerb {
     Explain {
         /// A slot such as `web-0`, or a group.
         subject: String,
+        /// One line for each slot, without the facts.
+        #[arg(long)]
+        short: bool,
         #[command(flatten)]
         file: FileFlag,
     },

@@ -102,7 +102,12 @@ impl Context {
 
     /// The command that leaves a hold.
     pub(crate) fn way_out(&self, hold: &HoldView) -> String {
-        let words = hold.way_out.trim_start_matches("levelhead ");
+        self.lead_on(&hold.way_out)
+    }
+
+    /// A command about a slot or group, as it is run from here.
+    pub(crate) fn lead_on(&self, command: &str) -> String {
+        let words = command.trim_start_matches("levelhead ");
         self.command(&format!("{words} --file {}", self.file_word()))
     }
 

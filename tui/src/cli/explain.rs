@@ -1,56 +1,90 @@
-//! `levelhead explain`: why a slot is where it is, what it read, and what it waits for.
+//! `levelhead explain`: why a slot is where it is, what was read to decide that, and what it waits for.
+//!
+//! The words come from the decider; only how they stand on the screen is decided here.
 
-use driver::view::NodeView;
+use driver::{
+    Offline,
+    api::CallError,
+    system_clock,
+    view::{ExplainView, FactValue, Refusal},
+};
 
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
-    out, status, style,
+    out, style,
 };
 
-/// Explains a slot, or every slot of a group.
-pub(crate) async fn run(context: &Context, subject: &str) -> Outcome {
-    let view = status::view(context).await?;
-    let of =
-        |node: &&NodeView| node.slot.to_string() == subject || node.slot.group.as_str() == subject;
-    let nodes: Vec<&NodeView> = view.nodes.iter().filter(of).collect();
-    if nodes.is_empty() {
-        let failure = Failure::new(Exit::Invalid, format!("there is no slot or group `{subject}`"));
-        return Err(failure.hint(context.command(&format!("status {}", context.file_word()))));
-    }
+/// Explains a slot, or every slot of a group; with `short`, in one line each.
+pub(crate) async fn run(context: &Context, subject: &str, short: bool) -> Outcome {
+    let views = explained(context, subject).await?;
     if context.global.json {
-        out::json(&nodes)?;
+        out::json(&views)?;
         return Ok(Exit::Done);
     }
-    for node in nodes {
-        for line in lines(node) {
+    for view in &views {
+        let shown = if short { vec![line(view)] } else { lines(view) };
+        for line in shown {
             out::line(line);
         }
     }
     Ok(Exit::Done)
 }
 
-fn lines(node: &NodeView) -> Vec<String> {
-    let mut lines = vec![
-        format!("{}: {}", node.slot, node.reason),
-        format!("  stage     {} since {}", node.stage.as_str(), style::time(node.since)),
-        format!("  attempt   {}", node.attempt),
-        format!("  ready     {}", if node.ready { "yes" } else { "no" }),
-    ];
-    let facts = [
-        ("deleting", node.deleting.then(|| "yes".to_owned())),
-        ("pending", node.pending.map(|command| command.as_str().to_owned())),
-        ("due", node.due.map(style::time)),
-        ("hold", node.hold.map(|code| code.as_str().to_owned())),
-        ("failures", (node.failures > 0).then(|| node.failures.to_string())),
-        ("error", node.last_error.clone()),
-        ("lease", node.lease.clone()),
-        ("endpoint", node.endpoint.clone()),
-    ];
-    for (name, fact) in facts {
-        if let Some(fact) = fact {
-            lines.push(format!("  {name:<9} {fact}"));
+async fn explained(context: &Context, subject: &str) -> Result<Vec<ExplainView>, Failure> {
+    let unknown = |refusal: Refusal| {
+        let status = context.command(&format!("status {}", context.file_word()));
+        Failure::new(Exit::Invalid, refusal.message).hint(status)
+    };
+    if let Some(link) = context.attached()? {
+        return link.explain(subject).await.map_err(|error| match error {
+            CallError::Refused(refusal) => unknown(refusal),
+            CallError::Socket { .. }
+            | CallError::Broken(_)
+            | CallError::Answer(_)
+            | CallError::Call(_) => error.into(),
+        });
+    }
+    let offline = Offline::open(&context.paths)?;
+    let shape = &context.loaded.shape;
+    let published = offline.published(&shape.run, shape.uuid, system_clock()());
+    published.explain(subject).map_err(unknown)
+}
+
+fn line(view: &ExplainView) -> String {
+    let due = view.node.due.map(|at| format!("; due {}", style::time(at)));
+    format!("{}: {}{}", view.node.slot, view.node.reason, due.unwrap_or_default())
+}
+
+fn lines(view: &ExplainView) -> Vec<String> {
+    let node = &view.node;
+    let mut lines = vec![format!("{}: {}", node.slot, node.reason)];
+    let mut add = |name: &str, value: &str| lines.push(format!("  {name:<19} {value}"));
+    add("rung", &view.rung);
+    add("ready", if node.ready { "yes" } else { "no" });
+    for fact in &view.facts {
+        match &fact.value {
+            FactValue::Text(text) => add(&fact.name, text),
+            FactValue::Count(count) => add(&fact.name, &count.to_string()),
+            FactValue::At(at) => add(&fact.name, &style::time(*at)),
         }
+    }
+    let beside = [
+        ("endpoint", node.endpoint.clone()),
+        ("last error", node.last_error.clone()),
+        ("due", node.due.map(style::time)),
+    ];
+    let told = |name: &str| view.facts.iter().any(|fact| fact.name == name);
+    for (name, value) in beside {
+        if let Some(value) = value.filter(|_| !told(name)) {
+            add(name, &value);
+        }
+    }
+    for blocker in &view.blockers {
+        add("waits for", blocker);
+    }
+    for drift in &view.drift {
+        add("drift", &drift.line());
     }
     lines
 }

@@ -89,7 +89,8 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Plan { file, detailed_exitcode } => {
             plan::run(&context(&file.file)?, detailed_exitcode).await
         }
-        RunVerb::Apply { file, confirm, going } => {
+        RunVerb::Apply { file, confirm, plan, going } => {
+            let confirm = apply::Confirm { hash: confirm, plan };
             apply::run(&context(&file.file)?, confirm, &going).await
         }
         RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
@@ -103,7 +104,9 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Events { file, after, limit, follow } => {
             events::run(&looking(&file.file)?, after, limit, follow).await
         }
-        RunVerb::Explain { subject, file } => explain::run(&looking(&file.file)?, &subject).await,
+        RunVerb::Explain { subject, short, file } => {
+            explain::run(&looking(&file.file)?, &subject, short).await
+        }
         RunVerb::Logs { slot, file, follow, lines } => {
             logs::run(&looking(&file.file)?, &slot, follow, lines).await
         }

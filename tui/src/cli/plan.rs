@@ -25,10 +25,23 @@ pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
 /// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.
 pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
     if let Some(link) = context.attached()? {
-        return Ok(link.plan(edit.clone()).await?);
+        return link.plan(edit.clone()).await.map_err(|error| placed(context, error.into()));
     }
     let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
-    Ok(Offline::open(&context.paths)?.plan(&options, edit).await?)
+    let plan = Offline::open(&context.paths)?.plan(&options, edit).await;
+    plan.map_err(|error| placed(context, error.into()))
+}
+
+/// A refusal whose command can be run from here.
+fn placed(context: &Context, failure: Failure) -> Failure {
+    let commands = ["levelhead release ", "levelhead explain "];
+    match &failure.hint {
+        Some(hint) if commands.iter().any(|command| hint.starts_with(command)) => {
+            let hint = context.lead_on(hint);
+            failure.hint(hint)
+        }
+        Some(_) | None => failure,
+    }
 }
 
 /// Checks without taking the run that `hash` still is the plan of `edit`.

@@ -13,6 +13,9 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
             lines.push(format!("  {mark:<3} {word:<8} {}  ({}{ready})", change.slot, change.why));
         }
     }
+    // What the driver mends by itself is in the changes above.
+    let told = plan.drift.iter().filter(|drift| drift.needs_a_person());
+    lines.extend(told.map(|drift| format!("drift: {}", drift.line())));
     lines.push(summary(plan));
     lines.push(format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target));
     lines

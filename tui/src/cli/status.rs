@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use driver::{
     Offline, config, system_clock,
-    view::{FileView, NodeView, RunState, RunView},
+    view::{DriftView, FileView, NodeView, RunState, RunView},
 };
 
 use super::{
@@ -112,16 +112,11 @@ fn node_line(view: &RunView, node: &NodeView) -> String {
 /// What is worth a line beside the tables.
 fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     let mut lines = Vec::new();
-    for orphan in &view.orphans {
-        lines.push(format!(
-            "orphan: {} holds {} for {}, which no record accounts for; it is left alone and counted",
-            orphan.provider, orphan.lease, orphan.slot
-        ));
-    }
-    for provider in &view.providers {
-        if let Some(trouble) = &provider.trouble {
-            lines.push(format!("provider {} cannot be observed: {trouble}", provider.name));
-        }
+    let told = |drift: &&DriftView| {
+        drift.needs_a_person() && !view.holds.iter().any(|h| h.subject == drift.subject)
+    };
+    for drift in view.drift.iter().filter(told) {
+        lines.push(format!("drift: {}", drift.line()));
     }
     for hold in &view.holds {
         lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));

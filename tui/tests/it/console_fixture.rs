@@ -1,10 +1,10 @@
 //! A run that shows every kind of row, plans for it, and a console that is fed with them.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use driver::view::{
-    ChangeKind, ChangeView, DriverView, Edit, EventView, GroupView, HoldView, NodeView, PassView,
-    PlanGroupView, PlanView, RunState, RunView, VIEW_SCHEMA,
+    BoundView, ChangeKind, ChangeView, DriverView, Edit, EventView, GroupView, HoldView, NodeView,
+    PassView, PlanGroupView, PlanView, RunState, RunView, VIEW_SCHEMA,
 };
 use ratatui::{Terminal, backend::TestBackend};
 use reconciler_core::{
@@ -227,6 +227,7 @@ pub(crate) fn run_view() -> RunView {
         ],
         orphans: Vec::new(),
         providers: Vec::new(),
+        drift: Vec::new(),
     }
 }
 
@@ -269,6 +270,15 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
         serial: PlanSerial::new(3),
         base: Generation::new(42),
         target: Generation::new(43),
+        bound: Box::new(BoundView {
+            run: Uuid::from_bytes([7; 16]),
+            fence: Fence::new(1),
+            parallelism: 16,
+            spec: PlanHash::of(b"spec"),
+            observation: PlanHash::of(b"observation"),
+            capability: PlanHash::of(b"capability"),
+        }),
+        specs: BTreeMap::new(),
         steps: Vec::new(),
         create: count(ChangeKind::Create),
         replace: count(ChangeKind::Replace),
@@ -277,6 +287,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
         unchanged: 1,
         blocked: count(ChangeKind::Blocked),
         empty: groups.iter().all(|group| group.changes.is_empty()),
+        drift: Vec::new(),
         groups,
     }
 }

@@ -14,6 +14,7 @@ mod console_time;
 mod console_tmux;
 mod e2e_beside;
 mod e2e_disk;
+mod e2e_drift;
 mod e2e_driver;
 mod e2e_exec;
 mod e2e_failure;

@@ -52,6 +52,7 @@ pub(super) struct Ground {
     /// Turns for effects that only work and never wait.
     pub(super) turns: Semaphore,
     open_files: Option<Rlimit>,
+    begun: AtomicBool,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
     watched: Mutex<BTreeMap<Uuid, (Process, Weak<OwnedFd>)>>,
@@ -70,11 +71,17 @@ impl Ground {
             errands: Errands::default(),
             turns: Semaphore::new(turns()),
             open_files: raise_open_files(),
+            begun: AtomicBool::new(false),
             lanes: Mutex::default(),
             released: Mutex::default(),
             watched: Mutex::default(),
             place,
         }
+    }
+
+    /// True once: for the first effect that was admitted here.
+    pub(super) fn begins_here(&self) -> bool {
+        !self.begun.swap(true, Ordering::SeqCst)
     }
 
     /// The directory of an attempt's lease.

@@ -18,6 +18,7 @@ use super::{
     files::{LeaseDir, Owner, lease_name},
     ground::Ground,
     problem::Problem,
+    rests::clear_of_older,
     stop::{end_carriers, stop_all},
     sweep::remove_tree,
 };
@@ -42,6 +43,7 @@ fn create_or_adopt(
         make_place(&ground.place.state_dir)?;
     }
     ground.fence.admit(ctx.fence, true)?;
+    clear_of_older(ground);
     let lane = ground.lane(ctx.attempt.uuid);
     let _busy = lane.enter();
     let (dir, found) = ground.owned(ctx)?;
@@ -101,9 +103,15 @@ fn place(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<(), Problem> 
         }
         other => other,
     };
-    built?;
-    ground.unrelease(owner.attempt);
-    fs::rename(hidden.path(), dir.path()).map_err(Problem::io("create", dir.path()))
+    let appears = || {
+        ground.unrelease(owner.attempt);
+        fs::rename(hidden.path(), dir.path()).map_err(Problem::io("create", dir.path()))
+    };
+    built.and_then(|()| appears()).inspect_err(|_| {
+        if let Err(problem) = remove_tree(hidden.path()) {
+            tracing::warn!(problem = %problem.told(), "cannot remove a lease that was not made");
+        }
+    })
 }
 
 /// Gives the lease of `ctx` back; succeeds if there is none.
@@ -113,6 +121,7 @@ pub(super) fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), Effect
 
 fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem> {
     ground.fence.admit(ctx.fence, false)?;
+    clear_of_older(ground);
     let lane = ground.lane(ctx.attempt.uuid);
     let _busy = lane.overtake();
     let (dir, owner) = ground.owned(ctx)?;

@@ -4,11 +4,9 @@
 //! that was made and has no directory any more counts as absent only after no process carries its UUID, unless
 //! this process saw both go.
 
-use std::path::{Path, PathBuf};
-
 use reconciler_core::{
     effect::{ExitStatus, Listing, Look, OwnedLease, WorkloadState},
-    id::{AttemptId, Fence, LogicalNodeId, Uuid},
+    id::{AttemptId, LogicalNodeId, Uuid},
     redact::Redacted,
 };
 
@@ -20,6 +18,7 @@ use super::{
     logs::tail,
     owners::owners,
     problem::Problem,
+    rests,
     session::{find_unrecorded, was_spawned},
 };
 
@@ -112,7 +111,7 @@ pub(super) fn list(ground: &Ground, run: Uuid) -> Listing {
         Ok(found) => found,
         Err(problem) => return Listing::Unknown(problem.told()),
     };
-    clear_rests(ground, &found.rests);
+    rests::clear(ground, &found.rests);
     let mut listed = Vec::with_capacity(found.readable.len());
     for owner in found.readable.into_iter().filter(|owner| owner.run == run) {
         let dir =
@@ -140,20 +139,4 @@ pub(super) fn list(ground: &Ground, run: Uuid) -> Listing {
     } else {
         Listing::Partial(listed, Redacted::from(found.bad.join("; ")))
     }
-}
-
-/// Finishes what an interrupted destroy left, and clears what a create of an older driver left.
-fn clear_rests(ground: &Ground, rests: &[PathBuf]) {
-    let seen = ground.fence.seen();
-    for rest in rests.iter().filter(|rest| is_done_with(rest, seen)) {
-        ground.sweeper.take(rest.clone());
-    }
-}
-
-/// A create of this driver may be under way; one of an older driver would be refused by now.
-fn is_done_with(rest: &Path, seen: Option<Fence>) -> bool {
-    let name = rest.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some(new) = name.strip_prefix(".new.") else { return true };
-    let fence = new.rsplit_once('.').and_then(|(_, fence)| fence.parse().ok()).map(Fence::new);
-    fence.zip(seen).is_some_and(|(fence, seen)| fence < seen)
 }

@@ -23,6 +23,7 @@ mod ports;
 mod prepare;
 mod problem;
 mod provider;
+mod rests;
 mod session;
 mod spawn;
 mod stop;

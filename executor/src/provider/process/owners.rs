@@ -8,6 +8,7 @@ use std::{
 use super::{
     files::{LeaseDir, Owner, parse_lease_name},
     problem::Problem,
+    rests::is_rest,
 };
 
 /// The owner files of a place.
@@ -33,7 +34,7 @@ pub(super) fn owners(state_dir: &Path) -> Result<Owners, Problem> {
         let entry = entry.map_err(Problem::io("list", state_dir))?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        if name.starts_with(".gone.") || name.starts_with(".new.") {
+        if is_rest(name) {
             found.rests.push(entry.path());
         }
         let Some((slot, ordinal)) = parse_lease_name(name) else { continue };

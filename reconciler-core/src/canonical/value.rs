@@ -1,7 +1,4 @@
-//! Canonical JSON (RFC 8785) of the few value kinds that Levelhead hashes.
-//!
-//! There are no floats here, and 64-bit integers are written as decimal strings: the RFC sends numbers through
-//! a double, in which two different counters can become the same bytes.
+//! A canonical value as a tree, and its one text.
 
 use alloc::{
     borrow::ToOwned,
@@ -10,6 +7,8 @@ use alloc::{
     vec::Vec,
 };
 use core::cmp::Ordering;
+
+use crate::redact::{MARK, Redacted, is_secret_key};
 
 /// A value that has exactly one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub enum Canon {
 
 /// A member name; orders by UTF-16 code units, as the RFC demands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key(String);
+pub struct Key(pub(super) String);
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -80,7 +79,37 @@ impl Canon {
         out
     }
 
-    fn push(&self, out: &mut String) {
+    /// The same value with every text in it cleaned, and what stands under the name of a secret replaced.
+    #[must_use]
+    pub fn redacted(&self) -> Self {
+        match self {
+            Self::Null | Self::Bool(_) => self.clone(),
+            Self::Text(text) => Self::text(Redacted::new(text).as_str()),
+            Self::List(items) => {
+                let mut announced = false;
+                let items = items.iter().map(|item| {
+                    let hidden = core::mem::replace(&mut announced, item.announces_a_secret());
+                    if hidden { Self::text(MARK) } else { item.redacted() }
+                });
+                Self::List(items.collect())
+            }
+            Self::Object(members) => {
+                let members = members.iter().map(|(name, value)| {
+                    let hidden = is_secret_key(&name.0) && matches!(value, Self::Text(_));
+                    (name.clone(), if hidden { Self::text(MARK) } else { value.redacted() })
+                });
+                Self::Object(members.collect())
+            }
+        }
+    }
+
+    /// True for an option of a command whose value, which comes next, is a secret.
+    fn announces_a_secret(&self) -> bool {
+        let Self::Text(text) = self else { return false };
+        text.starts_with('-') && !text.contains(['=', ':', ' ']) && is_secret_key(text)
+    }
+
+    pub(super) fn push(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(true) => out.push_str("true"),
@@ -112,8 +141,20 @@ impl Canon {
     }
 }
 
-fn push_text(out: &mut String, text: &str) {
+/// Writes a text in its quotes, with the escapes that it needs and no other.
+pub(super) fn push_text(out: &mut String, text: &str) {
     out.push('"');
+    push_escaped(out, text);
+    out.push('"');
+}
+
+/// Writes the inside of a text.
+pub(super) fn push_escaped(out: &mut String, text: &str) {
+    // A sum has no early end, so the compiler looks at many bytes at once.
+    let special = |b: u8| u32::from(b < 0x20) | u32::from(b == b'"') | u32::from(b == b'\\');
+    if text.bytes().fold(0, |found, b| found | special(b)) == 0 {
+        return out.push_str(text);
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -131,5 +172,4 @@ fn push_text(out: &mut String, text: &str) {
             c => out.push(c),
         }
     }
-    out.push('"');
 }

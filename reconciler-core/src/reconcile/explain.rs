@@ -1,0 +1,361 @@
+//! A slot explained in full: the rung that held, every fact that it read, what stands in the way, and when that
+//! changes by itself (P7).
+//!
+//! The line is the reason's own text, and each fact is read where the ladder read it, so that there is no second
+//! account of a decision. Times are left as times: how they look is for a face.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use super::reason::{Reason, Rung};
+use crate::{
+    desired::{ClusterShape, RunNodeGroupSpec},
+    effect::CommandKind,
+    hold::Hold,
+    id::LogicalNodeId,
+    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, next_due},
+    time::Timestamp,
+};
+
+/// What a fact says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// A text.
+    Text(String),
+    /// A number.
+    Count(u64),
+    /// A time.
+    At(Timestamp),
+}
+
+/// A slot explained in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Which slot.
+    pub slot: LogicalNodeId,
+    /// The name of the rung that held.
+    pub rung: &'static str,
+    /// Why, in one line.
+    pub line: String,
+    /// Every fact that the rung read, by name.
+    pub facts: Vec<(&'static str, Known)>,
+    /// What stands in its way, with the command that leads on where a person is needed.
+    pub blockers: Vec<String>,
+    /// When its answer changes by itself, if it does.
+    pub due: Option<Timestamp>,
+}
+
+/// Explains one slot by `reason`, which a decision on the same state gave for it; without one it is steady.
+pub fn explain(
+    slot: &LogicalNodeId,
+    reason: Option<&Reason>,
+    observed: &ClusterState,
+    desired: &ClusterShape,
+    now: Timestamp,
+) -> Explanation {
+    let steady = Reason { rung: Rung::Steady, until: None };
+    let reason = reason.unwrap_or(&steady);
+    let record = observed.record(slot).map(AsRef::as_ref);
+    let sight = Sight {
+        record,
+        state: observed.group(&slot.group).map(AsRef::as_ref),
+        group: desired.group(&slot.group).map(AsRef::as_ref),
+        slot,
+        observed,
+    };
+    let mut facts = sight.common();
+    sight.of_rung(&reason.rung, &mut facts);
+    let by_itself = record.and_then(|record| next_due(record, now));
+    Explanation {
+        slot: slot.clone(),
+        rung: reason.rung.name(),
+        line: reason.to_string(),
+        facts,
+        blockers: sight.blockers(&reason.rung),
+        due: reason.until.or(by_itself),
+    }
+}
+
+/// What an explanation is read from: the same that the ladder reads.
+struct Sight<'a> {
+    slot: &'a LogicalNodeId,
+    record: Option<&'a NodeRecord>,
+    state: Option<&'a GroupState>,
+    group: Option<&'a RunNodeGroupSpec>,
+    observed: &'a ClusterState,
+}
+
+type Facts = Vec<(&'static str, Known)>;
+
+fn text(value: impl fmt::Display) -> Known {
+    Known::Text(value.to_string())
+}
+
+fn count(value: impl Into<u64>) -> Known {
+    Known::Count(value.into())
+}
+
+impl Sight<'_> {
+    /// What every rung starts from: whether the slot is wanted, and where its attempt is.
+    fn common(&self) -> Facts {
+        let wanted = self.group.filter(|group| self.slot.index < group.count);
+        let mut facts = alloc::vec![("wanted", text(if wanted.is_some() { "yes" } else { "no" }))];
+        let Some(record) = self.record else {
+            facts.push(("record", text("none")));
+            return facts;
+        };
+        facts.push(("stage", text(record.stage.name().as_str())));
+        facts.push(("since", Known::At(record.since)));
+        facts.push(("attempt", count(record.attempt.ordinal.get())));
+        facts.push(("revision", text(record.revision.short())));
+        if let Some(wanted) = wanted.filter(|wanted| wanted.revision != record.revision) {
+            facts.push(("wanted revision", text(wanted.revision.short())));
+        }
+        if let Some(deletion) = &record.deletion {
+            facts.push(("deleting because", text(deletion.reason.as_str())));
+            facts.push(("deleting since", Known::At(deletion.since)));
+        }
+        if let Some(lease) = record.stage.lease() {
+            facts.push(("lease", text(&lease.id)));
+        }
+        facts
+    }
+
+    /// What the rung read beyond that.
+    fn of_rung(&self, rung: &Rung, facts: &mut Facts) {
+        match rung {
+            Rung::Steady
+            | Rung::MarkDestroyed
+            | Rung::Reap
+            | Rung::Retune
+            | Rung::BeginDelete(DeleteReason::Replaced) => {}
+            Rung::Insert | Rung::BeginDelete(DeleteReason::Undesired) => {
+                facts.push(("count", count(self.group.map_or(0, |group| group.count))));
+            }
+            Rung::Step(command) => {
+                facts.push(("step", text(command.as_str())));
+                if *command == CommandKind::CreateLease {
+                    self.room(facts);
+                }
+                self.times(facts);
+            }
+            Rung::BeginDelete(DeleteReason::Failed) => self.failure(facts),
+            Rung::Restart | Rung::Backoff { .. } => self.backoff(facts),
+            Rung::Settle
+            | Rung::Settling
+            | Rung::Rest
+            | Rung::Stabilising
+            | Rung::TimeOut
+            | Rung::AwaitEndpoint => self.times(facts),
+            Rung::Expire | Rung::EffectPending(_) => self.pending(facts),
+            Rung::Ambiguous(_) => self.ambiguity(facts),
+            Rung::GroupHeld(_) => hold(self.state.and_then(GroupState::hold), facts),
+            Rung::Held(code, why) => match self.record.and_then(|record| record.hold.as_ref()) {
+                Some(known) if known.code == *code => hold(Some(known), facts),
+                // A record that contradicts itself: the hold begins with this very decision.
+                Some(_) | None => {
+                    facts.push(("hold", text(code.as_str())));
+                    facts.push(("because", text(why)));
+                }
+            },
+            Rung::Retry { .. } => self.retry(facts),
+            Rung::ProviderPaused => self.pause(facts),
+            Rung::Parallelism => self.provider(facts),
+            Rung::Overshoot { .. } => self.room(facts),
+        }
+    }
+
+    fn room(&self, facts: &mut Facts) {
+        let owning = self.state.map_or(0, GroupState::owning);
+        let orphans = self.state.map_or(0, |state| state.orphans().count());
+        facts.push(("count", count(self.group.map_or(0, |group| group.count))));
+        facts.push(("owned with a record", count(owning)));
+        facts.push(("owned without one", count(u64::try_from(orphans).unwrap_or(u64::MAX))));
+    }
+
+    fn failure(&self, facts: &mut Facts) {
+        let Some(NodeStage::Failed { failure, .. }) = self.record.map(|record| &record.stage)
+        else {
+            return;
+        };
+        facts.push(("failure", text(&failure.message)));
+        facts.push(("failed at", Known::At(failure.at)));
+    }
+
+    fn backoff(&self, facts: &mut Facts) {
+        let Some(record) = self.record else { return };
+        facts.push(("failures", count(record.backoff.failures)));
+        facts.push(("allowed", count(record.policy.restart.attempts)));
+        if let Some(at) = record.backoff.not_before {
+            facts.push(("not before", Known::At(at)));
+        }
+        if let NodeStage::Destroyed { failure: Some(failure), .. } = &record.stage {
+            facts.push(("failure", text(&failure.message)));
+        }
+    }
+
+    /// The times that the stage waits for.
+    fn times(&self, facts: &mut Facts) {
+        let Some(record) = self.record else { return };
+        let timeouts = &record.policy.timeouts;
+        match &record.stage {
+            NodeStage::LeaseCreated { endpoint, probe_at, .. } => {
+                if endpoint.is_none() {
+                    facts.push(("endpoint", text("not known")));
+                    facts.push(("given up at", Known::At(record.since.after(timeouts.endpoint))));
+                }
+                facts.extend(probe_at.map(|at| ("next look", Known::At(at))));
+            }
+            NodeStage::BootstrapRunning { session, settle_at, .. } => {
+                facts.push(("started", Known::At(session.started_at)));
+                facts.push(("joined at", Known::At(*settle_at)));
+                facts.push(("given up at", Known::At(record.since.after(timeouts.bootstrap))));
+            }
+            NodeStage::HandedOff { member, stable_at, .. } => {
+                facts.push(("ready since", Known::At(member.ready_at)));
+                facts.push(("stable at", Known::At(*stable_at)));
+            }
+            NodeStage::SwactorJoined { session, .. } => {
+                facts.push(("session", count(session.id.get())));
+            }
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::Dormant { .. }
+            | NodeStage::Failed { .. }
+            | NodeStage::Destroyed { .. } => {}
+        }
+    }
+
+    fn pending(&self, facts: &mut Facts) {
+        let Some(pending) = self.record.and_then(|record| record.pending.as_ref()) else { return };
+        facts.push(("effect", text(pending.command.as_str())));
+        facts.push(("step", count(pending.step.get())));
+        facts.push(("answer due", Known::At(pending.deadline)));
+    }
+
+    fn ambiguity(&self, facts: &mut Facts) {
+        let Some(open) = self.record.and_then(|record| record.ambiguity.as_ref()) else { return };
+        facts.push(("effect", text(open.command.as_str())));
+        facts.push(("step", count(open.step.get())));
+        facts.push(("unknown since", Known::At(open.since)));
+        facts.push(("looks in vain", count(open.looks)));
+        facts.push(("next look", Known::At(open.look_at)));
+    }
+
+    fn retry(&self, facts: &mut Facts) {
+        let Some(retry) = self.record.and_then(|record| record.retry.as_ref()) else { return };
+        facts.push(("tries", count(retry.tries)));
+        facts.push(("last error", text(&retry.message)));
+        facts.push(("next try", Known::At(retry.at)));
+    }
+
+    fn provider(&self, facts: &mut Facts) {
+        if let Some(record) = self.record {
+            facts.push(("provider", text(&record.spec.provider)));
+        }
+    }
+
+    fn pause(&self, facts: &mut Facts) {
+        self.provider(facts);
+        let name = self.record.map(|record| &record.spec.provider);
+        let state = name.and_then(|name| self.observed.providers().get(name));
+        let until = state.and_then(|state| state.paused_until);
+        facts.extend(until.map(|until| ("paused until", Known::At(until))));
+    }
+
+    /// What has to go or to come before the slot moves.
+    fn blockers(&self, rung: &Rung) -> Vec<String> {
+        match rung {
+            Rung::GroupHeld(code) => {
+                let group = &self.slot.group;
+                alloc::vec![format!(
+                    "{} on the group; {}",
+                    code.as_str(),
+                    Hold::way_out(group.as_str())
+                )]
+            }
+            Rung::Held(code, _) => {
+                alloc::vec![format!("{}; {}", code.as_str(), Hold::way_out(&self.slot.to_string()))]
+            }
+            Rung::Overshoot { .. } => {
+                let orphans = self.state.into_iter().flat_map(GroupState::orphans);
+                let named = orphans.map(|(provider, owned)| {
+                    format!("{provider} holds {}, which no record accounts for", owned.lease.id)
+                });
+                let deleting = self.state.map_or(0, GroupState::deleting);
+                let going = (deleting > 0)
+                    .then(|| format!("{deleting} nodes of the group are on their way out"));
+                named.chain(going).collect()
+            }
+            Rung::ProviderPaused => {
+                let provider = self.record.map(|record| &record.spec.provider);
+                provider
+                    .map(|provider| format!("{provider} asked for a pause"))
+                    .into_iter()
+                    .collect()
+            }
+            Rung::Parallelism => {
+                alloc::vec![String::from("as many effects are on their way as are allowed")]
+            }
+            Rung::EffectPending(command) | Rung::Ambiguous(command) => {
+                alloc::vec![format!("the outcome of {}", command.as_str())]
+            }
+            Rung::Steady
+            | Rung::Step(_)
+            | Rung::Insert
+            | Rung::BeginDelete(_)
+            | Rung::MarkDestroyed
+            | Rung::Restart
+            | Rung::Settle
+            | Rung::Rest
+            | Rung::Expire
+            | Rung::TimeOut
+            | Rung::Retune
+            | Rung::Reap
+            | Rung::Backoff { .. }
+            | Rung::Retry { .. }
+            | Rung::AwaitEndpoint
+            | Rung::Settling
+            | Rung::Stabilising => Vec::new(),
+        }
+    }
+}
+
+fn hold(hold: Option<&Hold>, facts: &mut Facts) {
+    let Some(hold) = hold else { return };
+    facts.push(("hold", text(hold.code.as_str())));
+    facts.push(("because", text(&hold.text)));
+    facts.push(("held since", Known::At(hold.since)));
+}
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Count(count) => count.fmt(f),
+            Self::At(at) => write!(f, "{} ms", at.as_millis()),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slot, rung, line, facts, blockers, due } = self;
+        write!(f, "{slot}: {line}\n  rung: {rung}")?;
+        for (name, known) in facts {
+            write!(f, "\n  {name}: {known}")?;
+        }
+        for blocker in blockers {
+            write!(f, "\n  waits for: {blocker}")?;
+        }
+        match due {
+            Some(at) => write!(f, "\n  due: {}", Known::At(*at)),
+            None => Ok(()),
+        }
+    }
+}

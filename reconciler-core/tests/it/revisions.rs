@@ -1,0 +1,100 @@
+//! Revision digests of another version: made anew from the stored spec, so that an upgrade replaces nothing (C13).
+
+use reconciler_core::{
+    desired::{ClusterShape, revision},
+    fold::Transition,
+    id::RevisionDigest,
+    observed::{ClusterState, DeleteReason, NodeRecord, StageName},
+    reconcile::{ReconcilePlan, reconcile},
+};
+
+use crate::fleet::{T0, group, in_stage, of, shape, shape_with, stage, state};
+
+/// A ready node as a version before this one wrote it: with its digest, and another version number.
+fn written_before(image: &str) -> serde_json::Value {
+    let born = shape_with(1, &[("web", 1, image)], &reconciler_core::desired::Policy::default());
+    let record = in_stage(&born, "web-0", stage(StageName::Dormant));
+    let mut json = serde_json::to_value(&record).expect("a record is written");
+    json["revision"] = RevisionDigest::of(b"as another version digests it").to_string().into();
+    json["revision_version"] = 0.into();
+    json
+}
+
+fn taken_back(json: serde_json::Value) -> ClusterState {
+    let record: NodeRecord = serde_json::from_value(json).expect("a record is read");
+    ClusterState::restore([record], [], T0)
+}
+
+/// The shape of one v1 node as a version before this one wrote it.
+fn shape_before() -> ClusterShape {
+    let mut json = serde_json::to_value(shape(&[("web", 1)])).expect("a shape is written");
+    json["groups"]["web"]["revision"] = RevisionDigest::of(b"another version").to_string().into();
+    serde_json::from_value(json).expect("a shape is read")
+}
+
+fn replaces(plan: &ReconcilePlan) -> bool {
+    let begins = Transition::BeginDelete(DeleteReason::Replaced);
+    plan.transitions.iter().any(|(_, transition)| *transition == begins)
+}
+
+/// C13: a record of another version whose spec is as wanted is not touched, and is kept in the new form once.
+#[test]
+fn an_upgrade_alone_replaces_nothing() {
+    let mut state = taken_back(written_before("v1"));
+    let plan = reconcile(&state, &shape_before().redigested(), T0);
+    assert!(plan.is_empty() && plan.reasons.is_empty(), "{plan:?}");
+    let record = of(&state, "web-0");
+    assert_eq!(record.revision_version, revision::VERSION);
+    assert_eq!(record.revision, record.spec.revision());
+    assert_eq!(state.group(&group("web")).map(|g| g.at_revision(record.revision)), Some(1));
+    assert_eq!(state.take_migrated().len(), 1, "it is journaled in its new form");
+    assert_eq!(state.take_migrated().len(), 0, "once");
+}
+
+/// C13: a record of another version whose spec did change is replaced.
+#[test]
+fn a_changed_spec_is_replaced_across_versions_too() {
+    let state = taken_back(written_before("v0"));
+    assert!(replaces(&reconcile(&state, &shape_before().redigested(), T0)));
+}
+
+/// C13: without the way over, the same upgrade would replace: the test above tells something.
+#[test]
+fn a_digest_of_another_version_is_never_compared() {
+    let state = taken_back(written_before("v1"));
+    assert!(replaces(&reconcile(&state, &shape_before(), T0)));
+}
+
+/// A record that was written before versions were is of the first one; one of this version is left as it is.
+#[test]
+fn a_record_without_a_version_is_of_the_first() {
+    let record = in_stage(&shape(&[("web", 1)]), "web-0", stage(StageName::Dormant));
+    let mut json = serde_json::to_value(&record).expect("a record is written");
+    let taken = json.as_object_mut().expect("an object").remove("revision_version");
+    assert_eq!(taken, Some(revision::VERSION.into()));
+    let read: NodeRecord = serde_json::from_value(json).expect("a record is read");
+    assert_eq!(read.revision_version, 1);
+    let mut state = state([record.clone()]);
+    assert_eq!((state.take_migrated().len(), of(&state, "web-0").revision), (0, record.revision));
+}
+
+/// C13: a digest of another version is no change of content, so the journal takes the shape under its generation.
+#[test]
+fn a_digest_is_no_content() {
+    let (before, present) = (shape_before(), shape(&[("web", 1)]));
+    assert_ne!(before, present);
+    assert!(before.same_content(&present));
+    assert_eq!(before.may_become(&before.redigested()), Ok(()));
+    let others = [shape(&[("web", 2)]), shape(&[("db", 1)]), shape(&[("db", 1), ("web", 1)])];
+    assert!(others.iter().all(|other| !before.same_content(other)));
+}
+
+/// A shape of this version keeps what it shares.
+#[test]
+fn a_shape_of_this_version_is_the_same() {
+    let present = shape(&[("db", 2), ("web", 1)]);
+    let again = present.redigested();
+    assert_eq!(again, present);
+    let shared = |s: &ClusterShape| s.group(&group("web")).map(std::sync::Arc::as_ptr);
+    assert_eq!(shared(&again), shared(&present));
+}
