@@ -49,7 +49,7 @@ pub struct ClusterState {
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
     /// True for a predicted state: nobody will ask what its folds told.
-    quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl ClusterState {
@@ -113,10 +113,8 @@ impl ClusterState {
         notes: Vec<NoteKind>,
         settled: Vec<Settlement>,
     ) {
-        if !self.quiet {
-            self.notes.extend(notes.into_iter().map(|what| Note { about: slot.into(), what }));
-            self.settled.extend(settled);
-        }
+        self.notes.extend(notes.into_iter().map(|what| Note { about: slot.into(), what }));
+        self.settled.extend(settled);
     }
 
     /// What is worth telling of the folds since the last call.
