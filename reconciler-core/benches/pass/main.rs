@@ -26,12 +26,15 @@ const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// A group of figures.
 type Case = (&'static str, fn(&mut Report));
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 12] = [
     ("steady", |report| full::steady(report, &SIZES)),
     ("burst", full::burst),
     ("mixed", full::mixed),
+    ("memory", full::memory),
     ("one", |report| change::one_of_many(report, &SIZES)),
     ("many", change::many_of_many),
+    ("all", change::all_once),
+    ("group", change::one_group),
     ("nothing", change::nothing),
     ("due", change::falling_due),
     ("plan", planned::of_new_nodes),
@@ -41,6 +44,7 @@ const CASES: [Case; 9] = [
 fn main() -> io::Result<()> {
     // `cargo bench` adds options of its own; a plain word names the one case to run.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    // For a tool that counts instructions, such as callgrind: their number does not depend on the machine's load.
     if only.as_deref() == Some("once") {
         planned::once();
         return Ok(());

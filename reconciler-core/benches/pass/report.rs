@@ -54,7 +54,7 @@ impl Figure {
         let value = format!("{:.1} {}", self.value, self.unit);
         let floor = self.floor.map(|floor| format!("{floor:.1} ns")).unwrap_or_default();
         let ratio = self.ratio().map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
-        let must = self.must.map(|must| format!("<= {must}")).unwrap_or_default();
+        let must = self.must.map(|must| format!("<= {must:.1}")).unwrap_or_default();
         let missed = self.must.is_some_and(|must| self.ratio().unwrap_or(self.value) > must);
         let mark = if missed { "  missed" } else { "" };
         writeln!(out, "{:<44} {value:>14} {floor:>12} {ratio:>8} {must:>8}{mark}", self.name)

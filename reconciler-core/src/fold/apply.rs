@@ -10,7 +10,7 @@ use crate::{
     effect::ExitStatus,
     hold::HoldCode,
     id::{LogicalNodeId, SessionId},
-    observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Remains, SessionStage},
+    observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Pending, Remains, SessionStage},
     redact::Redacted,
     time::Timestamp,
 };
@@ -21,16 +21,9 @@ impl ClusterState {
         self.latest = self.latest.max(now);
         match fact {
             Fact::Decided { slot, transition } => self.fold_decided(&slot, transition, now),
-            Fact::Dispatched { slot, attempt, pending } => self.with(&slot, attempt, now, |f| {
-                if f.record.pending.is_some() || f.record.ambiguity.is_some() {
-                    return Verdict::Illegal;
-                }
-                if matches!(f.record.stage, NodeStage::New) {
-                    f.enter(NodeStage::LeaseRequested);
-                }
-                f.record.pending = Some(pending);
-                Verdict::Applied
-            }),
+            Fact::Dispatched { slot, attempt, pending } => {
+                self.with(&slot, attempt, now, |f| fold_dispatched(f, pending))
+            }
             Fact::Reported(report) => {
                 let group = report.slot.group.clone();
                 let verdict = self.fold_report(report, now);
@@ -89,6 +82,18 @@ impl ClusterState {
             Verdict::Applied
         })
     }
+}
+
+/// A step's intent is on its way to disk: from now on its outcome is waited for.
+pub(super) fn fold_dispatched(f: &mut Folding<'_>, pending: Pending) -> Verdict {
+    if f.record.pending.is_some() || f.record.ambiguity.is_some() {
+        return Verdict::Illegal;
+    }
+    if matches!(f.record.stage, NodeStage::New) {
+        f.enter(NodeStage::LeaseRequested);
+    }
+    f.record.pending = Some(pending);
+    Verdict::Applied
 }
 
 fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: SessionStage) -> Verdict {

@@ -18,6 +18,8 @@ pub(super) struct Folding<'a> {
     pub(super) now: Timestamp,
     pub(super) notes: Vec<NoteKind>,
     pub(super) settled: Vec<Settlement>,
+    /// True where nobody will ask what the change told.
+    pub(super) quiet: bool,
 }
 
 impl Folding<'_> {
@@ -30,7 +32,7 @@ impl Folding<'_> {
             self.record.since = self.now;
         }
         if from != to {
-            self.notes.push(NoteKind::Stage { from: Some(from), to });
+            self.tell(NoteKind::Stage { from: Some(from), to });
         }
     }
 
@@ -50,6 +52,9 @@ impl Folding<'_> {
             (None, Some(a)) => (a.operation, a.step),
             (None, None) => return,
         };
+        if self.quiet {
+            return;
+        }
         self.settled.push(Settlement {
             operation: step.0,
             step: step.1,
@@ -61,7 +66,9 @@ impl Folding<'_> {
 
     /// Notes a failure.
     pub(super) fn tell(&mut self, note: NoteKind) {
-        self.notes.push(note);
+        if !self.quiet {
+            self.notes.push(note);
+        }
     }
 }
 
@@ -89,8 +96,10 @@ impl ClusterState {
     ) -> Verdict {
         let mut verdict = Verdict::Stale;
         let (mut notes, mut settled) = (Vec::new(), Vec::new());
+        let quiet = self.quiet;
         self.change(slot, now, |record| {
-            let mut folding = Folding { record, now, notes: Vec::new(), settled: Vec::new() };
+            let (told, ended) = (Vec::new(), Vec::new());
+            let mut folding = Folding { record, now, notes: told, settled: ended, quiet };
             verdict = fold(&mut folding);
             (notes, settled) = (folding.notes, folding.settled);
             verdict == Verdict::Applied

@@ -1,7 +1,9 @@
 //! Folding an effect's outcome: command × result.
 
 use super::{
-    NoteKind, StepEnd, Verdict, failure,
+    NoteKind, StepEnd, Verdict,
+    apply::fold_dispatched,
+    failure,
     folding::{Folding, ambiguity},
     look, stages,
 };
@@ -10,7 +12,7 @@ use crate::{
         Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
     },
     limits,
-    observed::{ClusterState, FailureFacts, NodeStage, Remains},
+    observed::{ClusterState, FailureFacts, NodeStage, Pending, Remains},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -29,6 +31,20 @@ impl ClusterState {
             self.pause_provider(&slot, now.after(length.min(limits::PAUSE_MAX)));
         }
         verdict
+    }
+
+    /// Sends a step and hears its report at once, as a projection does: the two folds in one change of the record.
+    pub(crate) fn fold_predicted(
+        &mut self,
+        pending: Pending,
+        report: EffectReport,
+        now: Timestamp,
+    ) -> Verdict {
+        let slot = report.slot.clone();
+        self.with(&slot, report.attempt, now, |f| match fold_dispatched(f, pending) {
+            Verdict::Applied => fold_outcome(f, report),
+            refused @ (Verdict::Unchanged | Verdict::Stale | Verdict::Illegal) => refused,
+        })
     }
 
     fn pause_provider(&mut self, slot: &crate::id::LogicalNodeId, until: Timestamp) {

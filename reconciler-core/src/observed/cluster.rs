@@ -59,7 +59,7 @@ pub struct ClusterState {
     pub(crate) notes: Vec<Note>,
     pub(crate) settled: Vec<Settlement>,
     /// True for a predicted state: nobody will ask what its folds told.
-    quiet: bool,
+    pub(crate) quiet: bool,
     /// Restored records that were brought to this version's form; they are to be journaled as they are now.
     migrated: BTreeSet<LogicalNodeId>,
 }
@@ -126,10 +126,8 @@ impl ClusterState {
         notes: Vec<NoteKind>,
         settled: Vec<Settlement>,
     ) {
-        if !self.quiet {
-            self.notes.extend(notes.into_iter().map(|what| Note { about: slot.into(), what }));
-            self.settled.extend(settled);
-        }
+        self.notes.extend(notes.into_iter().map(|what| Note { about: slot.into(), what }));
+        self.settled.extend(settled);
     }
 
     /// What is worth telling of the folds since the last call.
@@ -249,19 +247,21 @@ impl ClusterState {
     ) -> bool {
         let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let GroupState { fleet, tally, .. } = group;
-        let Some(record) = fleet.get_mut(slot.index) else { return false };
-        let due = record.due;
-        tally.count(record, u32::saturating_sub);
-        let changed = change(record);
-        tally.count(record, u32::saturating_add);
-        record.settled = record.is_settled();
-        if changed {
-            record.derive(now);
-            let next = record.due;
-            self.move_due(slot, due, next);
-            self.mark(slot.clone());
-        }
-        changed
+        let done = fleet.change(slot.index, |record| {
+            let due = record.due;
+            tally.count(record, u32::saturating_sub);
+            let changed = change(record);
+            tally.count(record, u32::saturating_add);
+            record.settled = record.is_settled();
+            if changed {
+                record.derive(now);
+            }
+            (changed, due, record.due)
+        });
+        let Some((true, due, next)) = done else { return false };
+        self.move_due(slot, due, next);
+        self.mark(slot.clone());
+        true
     }
 
     /// Takes a record away for good.
@@ -284,11 +284,14 @@ impl ClusterState {
 
     /// Brings the due index up to date with a record that it has at `old`.
     pub(super) fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
-        let group = self.groups.get_mut(&slot.group);
-        let Some(record) = group.and_then(|group| group.fleet.get_mut(slot.index)) else { return };
-        record.due = next_due(record, now);
-        let next = record.due;
-        self.move_due(slot, old, next);
+        let Some(group) = self.groups.get_mut(&slot.group) else { return };
+        let next = group.fleet.change(slot.index, |record| {
+            record.due = next_due(record, now);
+            record.due
+        });
+        if let Some(next) = next {
+            self.move_due(slot, old, next);
+        }
     }
 
     fn move_due(&mut self, slot: &LogicalNodeId, old: Option<Timestamp>, next: Option<Timestamp>) {

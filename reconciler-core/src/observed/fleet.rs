@@ -3,12 +3,15 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use super::record::NodeRecord;
+use super::{
+    leaf::{Kind, Leaf},
+    record::NodeRecord,
+};
+use crate::desired::RunNodeGroupSpec;
 
-/// Slots of a leaf, and leaves of a branch.
-const WIDTH: usize = 64;
+/// Leaves of a branch.
+const WIDTH: usize = Leaf::WIDTH;
 
-type Leaf = [Option<Arc<NodeRecord>>; WIDTH];
 type Branch = Vec<Option<Arc<Leaf>>>;
 
 /// The records of a group by index.
@@ -16,6 +19,11 @@ type Branch = Vec<Option<Arc<Leaf>>>;
 pub struct Fleet {
     branches: Vec<Arc<Branch>>,
     len: usize,
+    /// One behind the last index that has a record.
+    end: usize,
+    /// How many records are settled and of `kind`: if that is all of them, a pass need not look at any.
+    settled: usize,
+    kind: Option<Kind>,
 }
 
 struct Place {
@@ -30,6 +38,9 @@ const fn place(index: u32) -> Place {
 }
 
 impl Fleet {
+    /// How many indices a block has.
+    pub(crate) const LEAF: u32 = 64;
+
     /// How many records there are.
     pub const fn len(&self) -> usize {
         self.len
@@ -43,7 +54,7 @@ impl Fleet {
     /// The record of one index.
     pub fn get(&self, index: u32) -> Option<&Arc<NodeRecord>> {
         let p = place(index);
-        self.branches.get(p.branch)?.get(p.leaf)?.as_ref()?.get(p.at)?.as_ref()
+        self.branches.get(p.branch)?.get(p.leaf)?.as_ref()?.get(p.at)
     }
 
     /// Every record in order of its index.
@@ -51,21 +62,33 @@ impl Fleet {
         self.branches
             .iter()
             .flat_map(|branch| branch.iter().flatten())
-            .flat_map(|leaf| leaf.iter().flatten())
+            .flat_map(|leaf| leaf.records())
     }
 
-    /// Every record with its index, which is known without reading the record.
-    pub(crate) fn indexed(&self) -> impl Iterator<Item = (u32, &Arc<NodeRecord>)> {
-        let leaves = self.branches.iter().enumerate().flat_map(|(at, branch)| {
+    /// Every block of records with its first index.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = (u32, &Leaf)> {
+        self.branches.iter().enumerate().flat_map(|(at, branch)| {
             let first = at.saturating_mul(WIDTH.saturating_mul(WIDTH));
-            let leaves =
-                branch.iter().enumerate().filter_map(|(n, leaf)| Some((n, leaf.as_ref()?)));
-            leaves.map(move |(n, leaf)| (first.saturating_add(n.saturating_mul(WIDTH)), leaf))
-        });
-        leaves.flat_map(|(first, leaf)| {
-            let cells = (first..).zip(leaf.iter());
-            cells.filter_map(|(at, cell)| Some((u32::try_from(at).ok()?, cell.as_ref()?)))
+            branch.iter().enumerate().filter_map(move |(n, leaf)| {
+                let first = first.saturating_add(n.saturating_mul(WIDTH));
+                Some((u32::try_from(first).ok()?, leaf.as_deref()?))
+            })
         })
+    }
+
+    /// True if every wanted index has a record, no other has, and all are settled just as `wanted` says.
+    pub(crate) fn is_settled_as(&self, wanted: &RunNodeGroupSpec) -> bool {
+        let count = wanted.count as usize;
+        let dense = self.len == count && self.end == count;
+        dense && self.settled == count && self.kind.as_ref().is_some_and(|kind| kind.is_as(wanted))
+    }
+
+    fn find_end(&self) -> usize {
+        let last = |branch: &Arc<Branch>| Some((branch.len(), branch.last()?.as_ref()?.end()));
+        let Some((leaves, end)) = self.branches.last().and_then(last) else { return 0 };
+        let before = self.branches.len().saturating_sub(1).saturating_mul(WIDTH);
+        let leaves = before.saturating_add(leaves.saturating_sub(1));
+        leaves.saturating_mul(WIDTH).saturating_add(end)
     }
 
     /// Puts a record in its place.
@@ -79,21 +102,32 @@ impl Fleet {
             branch.push(None);
         }
         let Some(leaf) = branch.get_mut(p.leaf) else { return };
-        let leaf = Arc::make_mut(leaf.get_or_insert_with(|| Arc::new([const { None }; WIDTH])));
-        if let Some(cell) = leaf.get_mut(p.at) {
-            self.len = self.len.saturating_add(usize::from(cell.is_none()));
-            *cell = Some(record);
-        }
+        let leaf = Arc::make_mut(leaf.get_or_insert_default());
+        let before = settled_of(leaf, self.kind.as_ref());
+        self.len = self.len.saturating_add(usize::from(leaf.put(p.at, record)));
+        self.end = self.end.max((index as usize).saturating_add(1));
+        let after = settled_of(leaf, self.kind.as_ref());
+        let kind = new_kind(leaf, self.settled.saturating_sub(before).saturating_add(after));
+        self.count(before, after, kind);
     }
 
-    /// The record of one index, to change it.
-    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut NodeRecord> {
+    /// Changes the record of one index.
+    pub(crate) fn change<T>(
+        &mut self,
+        index: u32,
+        change: impl FnOnce(&mut NodeRecord) -> T,
+    ) -> Option<T> {
         let p = place(index);
         // Checked first, so that a miss copies nothing.
         self.get(index)?;
         let branch = Arc::make_mut(self.branches.get_mut(p.branch)?);
         let leaf = Arc::make_mut(branch.get_mut(p.leaf)?.as_mut()?);
-        leaf.get_mut(p.at)?.as_mut().map(Arc::make_mut)
+        let before = settled_of(leaf, self.kind.as_ref());
+        let changed = leaf.change(p.at, change);
+        let after = settled_of(leaf, self.kind.as_ref());
+        let kind = new_kind(leaf, self.settled.saturating_sub(before).saturating_add(after));
+        self.count(before, after, kind);
+        changed
     }
 
     /// Takes a record out, and the empty space behind it.
@@ -103,8 +137,11 @@ impl Fleet {
         let branch = Arc::make_mut(self.branches.get_mut(p.branch)?);
         let slot = branch.get_mut(p.leaf)?;
         let leaf = Arc::make_mut(slot.as_mut()?);
-        let taken = leaf.get_mut(p.at)?.take();
-        if leaf.iter().all(Option::is_none) {
+        let before = settled_of(leaf, self.kind.as_ref());
+        let taken = leaf.take(p.at);
+        let after = settled_of(leaf, self.kind.as_ref());
+        let kind = new_kind(leaf, self.settled.saturating_sub(before).saturating_add(after));
+        if leaf.is_empty() {
             *slot = None;
         }
         while branch.last().is_some_and(Option::is_none) {
@@ -114,6 +151,28 @@ impl Fleet {
             self.branches.pop();
         }
         self.len = self.len.saturating_sub(1);
+        if self.end == (index as usize).saturating_add(1) {
+            self.end = self.find_end();
+        }
+        self.count(before, after, kind);
         taken
     }
+
+    /// Keeps the count of the settled records after a block went from `before` to `after` of them.
+    fn count(&mut self, before: usize, after: usize, kind: Option<Kind>) {
+        self.settled = self.settled.saturating_sub(before).saturating_add(after);
+        if let Some(kind) = kind {
+            self.settled = self.leaves().map(|(_, leaf)| leaf.settled_of(&kind)).sum();
+            self.kind = Some(kind);
+        }
+    }
+}
+
+/// What counts from now on, if none is `left` of what counted so far.
+fn new_kind(leaf: &Leaf, left: usize) -> Option<Kind> {
+    if left == 0 { leaf.kind().cloned() } else { None }
+}
+
+fn settled_of(leaf: &Leaf, kind: Option<&Kind>) -> usize {
+    kind.map_or(0, |kind| leaf.settled_of(kind))
 }

@@ -7,6 +7,7 @@ mod facts;
 mod fleet;
 mod group;
 mod groups;
+mod leaf;
 mod note;
 mod pull;
 mod record;

@@ -19,7 +19,7 @@ use crate::{
     drift::{Drift, refusals},
     effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand},
     fold::{Fact, Verdict},
-    id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId, Uuid},
+    id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
     observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, Pending},
     reconcile::{Reason, Rung, reconcile_some},
@@ -145,6 +145,7 @@ struct Projection<'a> {
     /// The last step of each attempt that has one.
     last: BTreeMap<LogicalNodeId, StepKey>,
     blocked: BTreeMap<LogicalNodeId, Reason>,
+    predicted: Predicted,
 }
 
 impl<'a> Projection<'a> {
@@ -161,6 +162,7 @@ impl<'a> Projection<'a> {
             specs: Specs::new(),
             last: BTreeMap::new(),
             blocked: BTreeMap::new(),
+            predicted: Predicted::new(input.fence),
         }
     }
 
@@ -234,8 +236,9 @@ impl<'a> Projection<'a> {
             fence: self.input.fence,
             deadline: Timestamp::MAX,
         };
-        self.fold(Fact::Dispatched { slot: slot.clone(), attempt, pending }, now);
-        self.report_success(slot, attempt, action, step, now);
+        let report = self.success(slot, attempt, action, step);
+        let verdict = self.state.fold_predicted(pending, report, now);
+        debug_assert_eq!(verdict, Verdict::Applied);
         let Some(record) = self.state.record(slot) else { return };
         let planned = PlanStep {
             slot: slot.clone(),
@@ -252,23 +255,16 @@ impl<'a> Projection<'a> {
         self.steps.push(PlanStep { after, ..planned });
     }
 
-    fn report_success(
-        &mut self,
+    /// The report of a command that succeeds.
+    fn success(
+        &self,
         slot: &LogicalNodeId,
         attempt: AttemptId,
         command: CommandKind,
         step: StepId,
-        now: Timestamp,
-    ) {
-        let report = EffectReport {
-            step,
-            slot: slot.clone(),
-            attempt,
-            command,
-            result: Ok(predicted(command, attempt.uuid, self.input.fence)),
-            look: Some(Look::Absent),
-        };
-        self.fold(Fact::Reported(report), now);
+    ) -> EffectReport {
+        let (slot, outcome) = (slot.clone(), self.predicted.outcome(command));
+        EffectReport { step, slot, attempt, command, result: Ok(outcome), look: Some(Look::Absent) }
     }
 
     /// Effects that are on their way already succeed as well; they are no steps of this plan.
@@ -278,28 +274,41 @@ impl<'a> Projection<'a> {
         for record in on_the_way {
             if let Some(pending) = &record.pending {
                 let (command, step) = (pending.command, pending.step);
-                self.report_success(&record.slot, record.attempt, command, step, now);
+                let report = self.success(&record.slot, record.attempt, command, step);
+                self.fold(Fact::Reported(report), now);
             }
         }
     }
 }
 
-/// What a command brings when it succeeds.
-fn predicted(kind: CommandKind, attempt: Uuid, fence: Fence) -> EffectOutcome {
-    match kind {
-        CommandKind::CreateLease => EffectOutcome::Leased {
-            lease: LeaseFacts {
-                id: LeaseId::new(&format!("predicted-{attempt}")),
-                fence,
-                handle: Handle::default(),
-            },
-            endpoint: None,
-        },
-        CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(Endpoint::default())),
-        CommandKind::StartBootstrap => EffectOutcome::Started { workload: Handle::default() },
-        CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
-        CommandKind::CancelBootstrap => EffectOutcome::Cancelled,
-        CommandKind::DestroyLease => EffectOutcome::Released,
+/// What providers give in a predicted state: the same to everyone, because nobody looks at it.
+struct Predicted {
+    lease: LeaseFacts,
+    endpoint: Endpoint,
+    workload: Handle,
+}
+
+impl Predicted {
+    fn new(fence: Fence) -> Self {
+        let handle = Handle::default();
+        let lease = LeaseFacts { id: LeaseId::new("predicted"), fence, handle: handle.clone() };
+        Self { lease, endpoint: Endpoint::default(), workload: handle }
+    }
+
+    /// What a command brings when it succeeds.
+    fn outcome(&self, kind: CommandKind) -> EffectOutcome {
+        match kind {
+            CommandKind::CreateLease => {
+                EffectOutcome::Leased { lease: self.lease.clone(), endpoint: None }
+            }
+            CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(self.endpoint.clone())),
+            CommandKind::StartBootstrap => {
+                EffectOutcome::Started { workload: self.workload.clone() }
+            }
+            CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
+            CommandKind::CancelBootstrap => EffectOutcome::Cancelled,
+            CommandKind::DestroyLease => EffectOutcome::Released,
+        }
     }
 }
 

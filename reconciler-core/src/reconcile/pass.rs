@@ -11,7 +11,7 @@ use crate::{
     effect::NodeManagerCommand,
     fold::Transition,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
-    observed::{ClusterState, DeleteReason, GroupState, NodeRecord},
+    observed::{ClusterState, DeleteReason, Fleet, GroupState, NodeRecord},
     time::Timestamp,
 };
 
@@ -153,6 +153,11 @@ pub fn reconcile(observed: &ClusterState, desired: &ClusterShape, now: Timestamp
         let Some(group) = next.cloned() else { return plan };
         let spec = wanted.next_if(|w| w.group == group);
         let state = known.next_if(|(k, _)| **k == group).map(|(_, state)| state);
+        if let (Some(spec), Some(state)) = (spec, state)
+            && state.fleet.is_settled_as(spec)
+        {
+            continue;
+        }
         whole_group(&mut plan, &group, spec, state, &mut context(observed, desired, &group), now);
     }
 }
@@ -221,27 +226,22 @@ fn whole_group(
             plan.add(LogicalNodeId::new(group.clone(), index), decision, run, now);
         }
     };
-    let mut wanted = 0..spec.map_or(0, |spec| spec.count);
-    for (at, record) in state.into_iter().flat_map(|state| state.fleet.indexed()) {
-        while let Some(index) = wanted.next_if_below(at) {
-            decide(index, None);
+    let count = spec.map_or(0, |spec| spec.count);
+    let mut next = 0;
+    for (first, leaf) in state.into_iter().flat_map(|state| state.fleet.leaves()) {
+        (next..first.min(count)).for_each(|index| decide(index, None));
+        let end = first.saturating_add(Fleet::LEAF);
+        next = next.max(end);
+        let settled = spec.map_or(0, |spec| leaf.settled_as(spec));
+        if settled == u64::MAX && end <= count {
+            continue;
         }
-        if wanted.start == at {
-            wanted.next();
+        for ((index, cell), bit) in (first..).zip(leaf.cells()).zip(0..) {
+            let is_settled = index < count && (settled >> bit) & 1 == 1;
+            if !is_settled && (cell.is_some() || index < count) {
+                decide(index, cell.map(Arc::as_ref));
+            }
         }
-        decide(at, Some(record));
     }
-    for index in wanted {
-        decide(index, None);
-    }
-}
-
-trait NextBelow {
-    fn next_if_below(&mut self, bound: u32) -> Option<u32>;
-}
-
-impl NextBelow for core::ops::Range<u32> {
-    fn next_if_below(&mut self, bound: u32) -> Option<u32> {
-        if self.start < bound { self.next() } else { None }
-    }
+    (next..count).for_each(|index| decide(index, None));
 }

@@ -107,7 +107,7 @@ proptest! {
         let mut streamed = String::new();
         write_object(&mut streamed, |members| {
             members.canon("a", &Canon::Bool(flag));
-            members.list("b", [number, 0], |out, number| push_num(out, number));
+            members.list("b", [number, 0], push_num);
             members.num("c", number);
             members.plain("d", |out| out.push_str("plain"));
             members.text("e", &text);
