@@ -83,7 +83,7 @@ impl NodeSpec {
     /// The spec as a canonical value; the bytes that the revision is made from.
     pub fn canon(&self) -> Canon {
         Canon::object([
-            ("revision-version", Canon::num(revision::VERSION)),
+            ("revision-version", Canon::num(revision::VERSION.into())),
             ("role", Canon::text(&self.role)),
             ("provider", Canon::text(self.provider.as_str())),
             ("shape", self.shape.canon()),

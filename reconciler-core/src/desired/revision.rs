@@ -11,11 +11,17 @@ use super::NodeSpec;
 use crate::{id::RevisionDigest, observed::NodeRecord};
 
 /// The version of the digests that this program makes.
-pub const VERSION: u64 = 1;
+pub const VERSION: u32 = 1;
 
 /// The version of records that were written before versions were.
-pub(crate) const fn first_version() -> u64 {
+pub(crate) const fn first_version() -> u32 {
     1
+}
+
+/// True for the version that goes without saying in a stored record.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+pub(crate) const fn is_first(version: &u32) -> bool {
+    *version == 1
 }
 
 /// Makes the digests of many records anew; equal specs cost one digest.

@@ -117,8 +117,8 @@ pub struct NodeRecord {
     /// What this attempt implements.
     pub spec: Arc<NodeSpec>,
     /// The version of that digest; a digest of another version is made anew from `spec` (C13).
-    #[serde(default = "revision::first_version")]
-    pub revision_version: u64,
+    #[serde(default = "revision::first_version", skip_serializing_if = "revision::is_first")]
+    pub revision_version: u32,
     /// Where it is in its life.
     pub stage: NodeStage,
     /// When it entered the stage.

@@ -121,6 +121,23 @@ fn a_held_failure_is_left_to_a_person() {
     assert_eq!(drift.found, "nothing, after: it broke");
 }
 
+/// P6: a hold is told even where nothing else is amiss, and once where something is.
+#[test]
+fn a_hold_is_told_once() {
+    let hold =
+        || Some(Hold { code: HoldCode::CrashLoop, text: Redacted::new("5 failures"), since: T0 });
+    let (shape, mut serving) = one_node(stage(StageName::Dormant));
+    serving.hold = hold();
+    let drifts = classify(&seen([serving]), &shape, None);
+    let want = (DriftKind::Failed, "a node that may move", "hold restart.crash-loop");
+    assert_eq!(of_slot(&drifts), [want]);
+    assert_eq!(drifts[0].repair, Repair::Person);
+    let (shape, mut created) = one_node(stage(StageName::EndpointKnown));
+    created.hold = hold();
+    let drifts = classify(&seen([created]), &shape, None);
+    assert_eq!(kinds(&drifts), [DriftKind::Created]);
+}
+
 /// R155: a listing that lacks a node is told, and the driver looks for proof.
 #[test]
 fn a_reported_missing_node_is_told() {

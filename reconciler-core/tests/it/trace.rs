@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use reconciler_core::{
     desired::{ClusterShape, Policy},
-    effect::{ExitStatus, FailureClass, Listing, WorkloadState},
+    effect::{ExitStatus, FailureClass, Listing, OwnedLease, WorkloadState},
     fold::Fact,
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -33,6 +33,8 @@ pub(crate) enum Input {
     List,
     /// The listing shows a part only.
     ListPart(usize),
+    /// The listing says of so many running workloads that they have ended.
+    ListEnded(usize),
     /// The listing cannot be had.
     ListNothing,
     /// Every missing node is looked at.
@@ -65,6 +67,7 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
         1 => (0_usize..8).prop_map(Input::Vanish),
         1 => Just(Input::List),
         1 => (0_usize..8).prop_map(Input::ListPart),
+        1 => (0_usize..8).prop_map(Input::ListEnded),
         1 => Just(Input::ListNothing),
         1 => Just(Input::LookMissing),
         1 => Just(Input::Late),
@@ -112,6 +115,16 @@ pub(crate) fn apply(world: &mut World, input: &Input) {
             let mut part = world.inventory();
             part.truncate(*n);
             world.list(Listing::Partial(part, Redacted::new("cut short")));
+        }
+        Input::ListEnded(n) => {
+            let mut all = world.inventory();
+            let runs =
+                |owned: &&mut OwnedLease| matches!(owned.workload, WorkloadState::Running { .. });
+            for owned in all.iter_mut().filter(runs).take(*n) {
+                let (status, tail) = (ExitStatus::Unknown, Redacted::new("so it is said"));
+                owned.workload = WorkloadState::Exited { status, tail };
+            }
+            world.list(Listing::Complete(all));
         }
         Input::ListNothing => world.list(Listing::Unknown(Redacted::new("no answer"))),
         Input::LookMissing => {

@@ -117,6 +117,7 @@ async fn follow(
     let deadline = Instant::now() + going.timeout;
     let mut progress = Progress::new();
     let mut seen = None;
+    let mut doubts: Vec<String> = Vec::new();
     loop {
         let view = tokio::select! {
             view = session.link.view(seen) => view?,
@@ -127,10 +128,13 @@ async fn follow(
             }
             () = tokio::time::sleep_until(deadline) => {
                 let text = format!("not converged within --timeout {}", style::length(ms(going.timeout)));
-                return Err(Failure::new(Exit::TimedOut, text).hint(status(context)));
+                let failure = Failure { details: doubts, ..Failure::new(Exit::TimedOut, text) };
+                return Err(failure.hint(status(context)));
             }
         };
         progress.show(&view);
+        let doubted = view.drift.iter().filter(|drift| drift.needs_a_person());
+        doubts = doubted.map(|drift| format!("drift: {}", drift.line())).collect();
         if view.generation > generation {
             let text = format!("generation {generation} was superseded by {}", view.generation);
             return Err(Failure::new(Exit::NotConverged, text).hint(status(context)));
