@@ -40,6 +40,8 @@ pub(crate) struct Follow {
     pub(crate) providers: BTreeMap<ProviderName, ProviderDecl>,
     /// The counts of its last valid content.
     counts: BTreeMap<GroupId, u32>,
+    /// How many nodes it declares as switched off.
+    offs: BTreeMap<GroupId, u32>,
     /// What is wrong with its present content; told once per content (R188).
     problem: Option<String>,
     /// True if its valid content waits for an operator.
@@ -62,6 +64,7 @@ impl Follow {
             auto,
             providers,
             counts: BTreeMap::new(),
+            offs: BTreeMap::new(),
             problem: None,
             waits: false,
             digest: None,
@@ -72,6 +75,7 @@ impl Follow {
     pub(crate) fn note(&mut self, content: &Content, applied: Option<&str>) -> bool {
         let news = applied != Some(content.digest.as_str());
         self.counts = content.shape.counts();
+        self.offs = content.shape.offs();
         self.digest = Some(content.digest.clone());
         self.waits = news && !self.auto;
         news && self.auto
@@ -87,15 +91,17 @@ impl Follow {
     /// The file as it is shown beside the live counts (D14).
     pub(crate) fn view(&self, live: &ClusterShape, applied: Option<&str>) -> FileView {
         let waits = (self.waits && self.digest.as_deref() != applied).then(|| WAITS.to_owned());
-        let differs = if self.counts.is_empty() {
-            Vec::new()
+        let (differs, off_differs) = if self.counts.is_empty() {
+            (Vec::new(), Vec::new())
         } else {
-            config::differs(&self.counts, &live.counts())
+            let counts = config::differs(&self.counts, &live.counts());
+            (counts, config::differs(&self.offs, &live.offs()))
         };
         FileView {
             path: self.path.display().to_string(),
             problem: self.problem.clone().or(waits),
             differs,
+            off_differs,
         }
     }
 }

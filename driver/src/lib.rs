@@ -11,6 +11,7 @@ pub mod api;
 mod clock;
 pub mod config;
 mod covering;
+mod edits;
 mod explaining;
 mod follow;
 mod following;

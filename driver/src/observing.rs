@@ -8,7 +8,7 @@ use reconciler_core::{
     fold::Fact,
     id::{LogicalNodeId, ProviderName},
     limits,
-    observed::{Handle as Workload, NodeRecord, NodeStage},
+    observed::NodeRecord,
     time::Millis,
 };
 
@@ -56,7 +56,7 @@ impl Loop {
             return;
         }
         let Some(record) = self.state.cluster.record(slot) else { return };
-        if let (Some(lease), Some(workload)) = (record.stage.lease(), workload(record)) {
+        if let (Some(lease), Some(workload)) = (record.stage.lease(), record.stage.workload()) {
             let (lease, workload) = (lease.clone(), workload.clone());
             let (attempt, provider) = (record.attempt, &record.spec.provider);
             self.dispatcher.watch(slot.clone(), attempt, provider, lease, workload);
@@ -98,8 +98,9 @@ impl Loop {
                 let visibility = self.state.visibility(&slot);
                 ("look", Fact::Looked { slot, attempt, look, visibility })
             }
-            Report::Exited { slot, attempt, workload: _, exit } => {
-                ("exit", Fact::Exited { slot, attempt, status: exit.status, tail: exit.tail })
+            Report::Exited { slot, attempt, workload, exit } => {
+                let (status, tail) = (exit.status, exit.tail);
+                ("exit", Fact::Exited { slot, attempt, workload, status, tail })
             }
         };
         self.trigger = trigger;
@@ -120,23 +121,5 @@ impl Loop {
         for record in self.state.cluster.missing() {
             self.look(&record.slot);
         }
-    }
-}
-
-/// What the provider knows of a slot's workload, in the stages that have one.
-fn workload(record: &NodeRecord) -> Option<&Workload> {
-    match &record.stage {
-        NodeStage::BootstrapRunning { session, .. } | NodeStage::SwactorJoined { session, .. } => {
-            Some(&session.workload)
-        }
-        NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, .. } => {
-            Some(&member.workload)
-        }
-        NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::LeaseCreated { .. }
-        | NodeStage::EndpointKnown { .. }
-        | NodeStage::Failed { .. }
-        | NodeStage::Destroyed { .. } => None,
     }
 }

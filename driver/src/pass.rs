@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Instant};
 use checkpoint::{event::PassRow, store::Commit};
 use executor::dispatch::Room;
 use reconciler_core::{
-    effect::{Intent, NodeManagerCommand, idempotency_key},
+    effect::{Intent, NodeManagerCommand},
     fold::Fact,
     id::LogicalNodeId,
     observed::{ClusterState, Pending},
@@ -124,6 +124,7 @@ impl State {
             self.queue(slot);
         }
         self.work = plan.waiting.drain(..).collect();
+        self.parked.park(&mut plan);
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let looks = std::mem::take(&mut plan.looks);
         for (slot, transition) in plan.take_transitions() {
@@ -144,6 +145,7 @@ impl State {
     /// Any other of them would be decided and sent back: a burst would cost the square of its size.
     fn slots_at_hand(&mut self, room: &Room) -> BTreeSet<LogicalNodeId> {
         let mut slots = std::mem::take(&mut self.work);
+        self.parked.release(&self.cluster, &self.shape, &mut slots);
         for (provider, queue) in &mut self.queued {
             for slot in &slots {
                 queue.remove(slot);
@@ -176,7 +178,7 @@ impl State {
         let kind = command.kind();
         let (attempt, provider) = (record.attempt, record.spec.provider.clone());
         let timeout = command.timeout(&record.policy);
-        let key = idempotency_key(attempt.uuid, kind, "");
+        let key = command.idempotency_key(attempt.uuid);
         let step = self.counters.step;
         let fence = self.fence;
         // Between the durable intent and its effect lie the sync and the queue: the deadline leaves them room.

@@ -93,35 +93,6 @@ pub(crate) fn capability_texts(
 }
 
 impl State {
-    /// The shape that `edit` leads to: the live one itself if nothing changes.
-    pub(crate) fn target(&self, edit: &Edit) -> Result<Arc<ClusterShape>, Refusal> {
-        let live = &self.shape;
-        let target = match edit {
-            Edit::None => return Ok(Arc::clone(live)),
-            Edit::Down => live.emptied(),
-            Edit::Counts { counts } => {
-                if let Some(unknown) = counts.keys().find(|group| live.group(group).is_none()) {
-                    return Err(self.unknown_group(unknown));
-                }
-                let edited = live.with_counts(counts);
-                edited.map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?
-            }
-            // What a client of another version sends carries that one's digests, which are never compared (C13).
-            Edit::File { shape, .. } => shape.redigested().at_generation(live.generation.next()),
-        };
-        live.may_become(&target)
-            .map_err(|error| refuse(RefusalKind::Invalid, error.to_string()))?;
-        Ok(if live.same_content(&target) { Arc::clone(live) } else { Arc::new(target) })
-    }
-
-    fn unknown_group(&self, group: &GroupId) -> Refusal {
-        let known: Vec<&str> = self.shape.groups().map(|g| g.group.as_str()).collect();
-        Refusal {
-            hint: Some(format!("the groups are: {}", known.join(", "))),
-            ..refuse(RefusalKind::Invalid, format!("there is no group `{group}`"))
-        }
-    }
-
     /// What a plan of `edit` needs of the present moment; made anywhere, also beside the loop.
     pub(crate) fn planner(&self, edit: &Edit, now: Timestamp) -> Result<Planner, Refusal> {
         Ok(Planner {
@@ -182,7 +153,14 @@ impl State {
     ) -> Result<Confirmed, Refusal> {
         let digest = match edit {
             Edit::File { digest, .. } => Some(digest.clone()),
-            Edit::None | Edit::Counts { .. } | Edit::Down => None,
+            Edit::None
+            | Edit::Counts { .. }
+            | Edit::Down
+            | Edit::Stop { .. }
+            | Edit::Start { .. }
+            | Edit::Restart { .. }
+            | Edit::Run { .. }
+            | Edit::Remove { .. } => None,
         };
         let target = self.target(edit)?;
         let mut commit = Commit { at: now, ..Commit::default() };
@@ -308,6 +286,9 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         replace: 0,
         repair: 0,
         destroy: 0,
+        stop: 0,
+        start: 0,
+        restart: 0,
         unchanged: 0,
         blocked: 0,
         empty: plan.is_empty() && plan.header.base == plan.header.target,
@@ -317,7 +298,8 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
     for group in groups.values_mut() {
         count(&mut view, group);
     }
-    view.unchanged = known.saturating_sub(view.replace + view.repair + view.destroy + view.blocked);
+    let moved = view.replace + view.repair + view.destroy + view.stop + view.start + view.restart;
+    view.unchanged = known.saturating_sub(moved + view.blocked);
     view.groups = groups.into_values().collect();
     view
 }
@@ -329,9 +311,14 @@ fn count(view: &mut PlanView, group: &mut PlanGroupView) {
     view.replace += of(ChangeKind::Replace);
     view.repair += of(ChangeKind::Repair);
     view.destroy += of(ChangeKind::Destroy);
+    view.stop += of(ChangeKind::Stop);
+    view.start += of(ChangeKind::Start);
+    view.restart += of(ChangeKind::Restart);
     view.blocked += of(ChangeKind::Blocked);
     let staying = group.to.saturating_sub(of(ChangeKind::Create) + of(ChangeKind::Replace));
-    group.unchanged = staying.saturating_sub(of(ChangeKind::Repair) + of(ChangeKind::Blocked));
+    let powered = of(ChangeKind::Stop) + of(ChangeKind::Start) + of(ChangeKind::Restart);
+    let moved = powered + of(ChangeKind::Repair) + of(ChangeKind::Blocked);
+    group.unchanged = staying.saturating_sub(moved);
 }
 
 fn change_view(change: &Change) -> ChangeView {
@@ -340,6 +327,9 @@ fn change_view(change: &Change) -> ChangeView {
         CoreKind::Replace => ChangeKind::Replace,
         CoreKind::Repair => ChangeKind::Repair,
         CoreKind::Destroy => ChangeKind::Destroy,
+        CoreKind::Stop => ChangeKind::Stop,
+        CoreKind::Start => ChangeKind::Start,
+        CoreKind::Restart => ChangeKind::Restart,
     };
     ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
 }
@@ -375,6 +365,7 @@ fn step_views(plan: &LifecyclePlan) -> Vec<StepView> {
         idempotency_key: step.idempotency_key(),
         inverse: step.inverse.map(|inverse| inverse.as_str().to_owned()),
         revision: step.revision,
+        session: step.session,
         wave: waves.next().unwrap_or_default(),
     };
     plan.steps.iter().map(view).collect()

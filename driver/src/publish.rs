@@ -59,7 +59,12 @@ impl Published {
         match (&self.driver, standing.converged) {
             (None, _) => RunState::Unattended,
             (Some(_), true) => RunState::Converged,
-            (Some(_), false) if standing.held > 0 && self.settled && !self.waits_to_move() => {
+            (Some(_), false)
+                if standing.held.max(standing.gated) > 0
+                    && standing.working == 0
+                    && self.settled
+                    && !self.waits_to_move() =>
+            {
                 RunState::Held
             }
             (Some(_), false) => RunState::Converging,

@@ -14,6 +14,7 @@ use reconciler_core::{
     hold::{Hold, HoldCode},
     id::{AttemptOrdinal, Fence, LogicalNodeId, ProviderName, RunName, Uuid},
     observed::ClusterState,
+    reconcile::Parked,
     redact::Redacted,
     time::Timestamp,
 };
@@ -60,6 +61,7 @@ impl State {
             operations: Operations::restore(open),
             work: BTreeSet::new(),
             queued: BTreeMap::new(),
+            parked: Parked::default(),
             requeue_at: None,
             history: History::restore(events, next_event),
             capabilities: given.capabilities,

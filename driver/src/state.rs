@@ -13,6 +13,7 @@ use reconciler_core::{
         Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial, ProviderName, StepId,
     },
     observed::ClusterState,
+    reconcile::Parked,
     time::{Millis, Timestamp},
 };
 
@@ -60,6 +61,8 @@ pub(crate) struct State {
     pub(crate) work: BTreeSet<LogicalNodeId>,
     /// Slots that have a command and wait for a place among those in flight; disjoint from `work`.
     pub(crate) queued: BTreeMap<ProviderName, BTreeSet<LogicalNodeId>>,
+    /// Slots that wait for what other slots come to.
+    pub(crate) parked: Parked,
     /// When the next of the slots that wait for a provider may be asked again.
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use reconciler_core::{
-    desired::RunNodeGroupSpec,
+    desired::{GroupKind, RunNodeGroupSpec},
     drift::classify,
     id::{GroupId, LogicalNodeId},
     observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, StageName},
-    reconcile::{Reason, ReconcilePlan, Rung, reconcile},
+    reconcile::{Reason, ReconcilePlan, Rung, held_back, reconcile},
 };
 
 use crate::{
@@ -75,7 +75,7 @@ fn orphans(group: &Arc<GroupState>) -> impl Iterator<Item = OrphanView> {
 fn groups(published: &Published) -> Vec<GroupView> {
     let mut views: BTreeMap<GroupId, GroupView> = BTreeMap::new();
     for spec in published.shape.groups() {
-        views.insert(spec.group.clone(), declared(spec));
+        views.insert(spec.group.clone(), declared(published, spec));
     }
     for (name, group) in published.cluster.groups() {
         let view = views.remove(name).or_else(|| undeclared(name, group));
@@ -86,7 +86,8 @@ fn groups(published: &Published) -> Vec<GroupView> {
     views.into_values().collect()
 }
 
-fn declared(spec: &RunNodeGroupSpec) -> GroupView {
+fn declared(published: &Published, spec: &RunNodeGroupSpec) -> GroupView {
+    let lacks = held_back(&published.cluster, &published.shape, spec);
     GroupView {
         group: spec.group.clone(),
         role: spec.spec.role.clone(),
@@ -97,6 +98,10 @@ fn declared(spec: &RunNodeGroupSpec) -> GroupView {
         deleting: 0,
         failing: 0,
         orphans: 0,
+        off: spec.power.off_count(spec.count),
+        completed: (spec.policy.kind == GroupKind::Job).then_some(0),
+        after: spec.policy.after.clone(),
+        waits_for: lacks.iter().map(ToString::to_string).collect(),
         revision: spec.revision.to_string().chars().take(12).collect(),
         command: spec.spec.boot.command.clone(),
         stages: Vec::new(),
@@ -116,6 +121,10 @@ fn undeclared(name: &GroupId, group: &GroupState) -> Option<GroupView> {
         deleting: 0,
         failing: 0,
         orphans: 0,
+        off: 0,
+        completed: (record.policy.kind == GroupKind::Job).then_some(0),
+        after: record.policy.after.clone(),
+        waits_for: Vec::new(),
         revision: record.revision.to_string().chars().take(12).collect(),
         command: record.spec.boot.command.clone(),
         stages: Vec::new(),
@@ -129,6 +138,7 @@ fn observed(view: GroupView, group: &GroupState) -> GroupView {
         held: group.held() + u32::from(group.hold().is_some()),
         deleting: group.deleting(),
         failing: group.failing(),
+        completed: view.completed.map(|_| group.completed()),
         orphans: u32::try_from(group.orphans().count()).unwrap_or(u32::MAX),
         stages: stages.filter(|(_, n)| *n > 0).collect(),
         ..view
@@ -158,7 +168,7 @@ pub(crate) fn nodes(
     let mut views: Vec<NodeView> = known
         .map(|record| {
             let reason = reasons.get(&record.slot).copied();
-            node(record, reason, ribbons.of(&record.slot, letter(Some(record))))
+            node(published, record, reason, ribbons.of(&record.slot, letter(Some(record))))
         })
         .collect();
     let mut missing: Vec<NodeView> = plan
@@ -181,6 +191,8 @@ fn absent(published: &Published, slot: &LogicalNodeId, ribbon: String) -> NodeVi
         reached: StageName::New,
         ready: false,
         deleting: false,
+        off: is_off(published, slot),
+        completed: false,
         hold: None,
         attempt: 0,
         since: published.at,
@@ -195,7 +207,16 @@ fn absent(published: &Published, slot: &LogicalNodeId, ribbon: String) -> NodeVi
     }
 }
 
-fn node(record: &NodeRecord, reason: Option<&Reason>, ribbon: String) -> NodeView {
+fn is_off(published: &Published, slot: &LogicalNodeId) -> bool {
+    published.shape.wanted(slot).is_some_and(|spec| spec.power.is_off(slot.index))
+}
+
+fn node(
+    published: &Published,
+    record: &NodeRecord,
+    reason: Option<&Reason>,
+    ribbon: String,
+) -> NodeView {
     let failure = match &record.stage {
         NodeStage::Failed { failure, .. } | NodeStage::Destroyed { failure: Some(failure), .. } => {
             Some(failure.message.to_string())
@@ -216,19 +237,26 @@ fn node(record: &NodeRecord, reason: Option<&Reason>, ribbon: String) -> NodeVie
         reached: reached(&record.stage),
         ready: record.is_ready(),
         deleting: record.deletion.is_some(),
+        off: is_off(published, &record.slot),
+        completed: record.is_completed(),
         hold: record.hold.as_ref().map(|hold| hold.code),
         attempt: record.attempt.ordinal.get(),
         since: record.since,
         pending: record.pending.as_ref().map(|pending| pending.command),
         failures: record.backoff.failures,
         due: reason.and_then(|reason| reason.until),
-        reason: reason.map_or_else(|| Rung::Steady.to_string(), ToString::to_string),
+        reason: reason.map_or_else(|| steady(record).to_string(), ToString::to_string),
         last_error: failure
             .or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string())),
         endpoint: record.stage.endpoint().map(endpoint),
         lease: record.stage.lease().map(|lease| lease.id.to_string()),
         ribbon,
     }
+}
+
+/// Why a record needs nothing.
+fn steady(record: &NodeRecord) -> Rung {
+    if record.is_completed() { Rung::Completed } else { Rung::Steady }
 }
 
 /// How far an attempt had come, for the track of one that failed.

@@ -1,6 +1,6 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{format, string::String, sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,21 @@ impl NodeManagerCommand {
         self.kind().timeout(policy)
     }
 
+    /// The session that it is about, if it is about one.
+    pub const fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::StartBootstrap { session, .. }
+            | Self::BootstrapConvergenceObserved { session, .. }
+            | Self::CancelBootstrap { session, .. } => Some(*session),
+            Self::CreateLease(_) | Self::LookupEndpoint(_) | Self::DestroyLease(_) => None,
+        }
+    }
+
+    /// The key by which a provider recognises a repeat of this request for `attempt` (D7).
+    pub fn idempotency_key(&self, attempt: Uuid) -> IdempotencyKey {
+        session_key(attempt, self.kind(), self.session())
+    }
+
     /// Which of the six it is.
     pub const fn kind(&self) -> CommandKind {
         match self {
@@ -204,6 +219,20 @@ pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> Idempo
         members.text("detail", detail);
     });
     IdempotencyKey::of(text.as_bytes())
+}
+
+/// The key of one command about one session: the first start of an attempt is another request than its second.
+pub(crate) fn session_key(
+    attempt: Uuid,
+    kind: CommandKind,
+    session: Option<SessionId>,
+) -> IdempotencyKey {
+    let later = session.filter(|session| session.get() > 1);
+    idempotency_key(
+        attempt,
+        kind,
+        &later.map(|session| format!("session {session}")).unwrap_or_default(),
+    )
 }
 
 /// What a successful effect brought.

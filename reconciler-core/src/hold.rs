@@ -33,11 +33,14 @@ pub enum HoldCode {
     /// A provider refuses to end or to give back what an attempt has, in a way that a retry cannot mend.
     #[serde(rename = "cleanup.refused")]
     CleanupRefused,
+    /// The workload of a job is gone, and nobody saw how it ended.
+    #[serde(rename = "job.exit-unknown")]
+    ExitUnknown,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::CrashLoop,
         Self::Refused,
         Self::Implausible,
@@ -46,6 +49,7 @@ impl HoldCode {
         Self::DuplicateIdentity,
         Self::MassUnhealthy,
         Self::CleanupRefused,
+        Self::ExitUnknown,
     ];
 
     /// The stable text of the code.
@@ -59,6 +63,7 @@ impl HoldCode {
             Self::DuplicateIdentity => "identity.duplicate",
             Self::MassUnhealthy => "health.mass",
             Self::CleanupRefused => "cleanup.refused",
+            Self::ExitUnknown => "job.exit-unknown",
         }
     }
 }

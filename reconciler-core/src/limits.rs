@@ -53,3 +53,5 @@ pub const MASS_WINDOW: Millis = Millis::from_secs(600);
 pub const PROJECTION_ROUNDS_PER_SLOT: u64 = 16;
 /// Tries of one effect on one attempt before the attempt counts as failed (R103).
 pub const EFFECT_TRIES_MAX: u32 = 3;
+/// Steps of one other group that a step of a plan names as coming first: more would make a plan quadratic.
+pub const GATE_EDGES_MAX: usize = 16;

@@ -137,7 +137,7 @@ impl Rig {
 /// What a provider lists of these records.
 fn owned(records: &[Arc<NodeRecord>]) -> Vec<OwnedLease> {
     let of = |record: &Arc<NodeRecord>| {
-        let (NodeStage::Dormant { lease, endpoint, member }
+        let (NodeStage::Dormant { lease, endpoint, member, .. }
         | NodeStage::HandedOff { lease, endpoint, member, .. }) = &record.stage
         else {
             return None;

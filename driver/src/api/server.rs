@@ -85,6 +85,7 @@ async fn health(State(handle): State<Handle>) -> Response {
         "want": standing.want,
         "ready": standing.ready,
         "held": standing.held,
+        "gated": standing.gated,
     }))
     .into_response()
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use reconciler_core::{
-    desired::{JoinMode, NodeSpec, RunNodeGroupSpec},
+    desired::{JoinMode, NodeSpec, Policy, Power, RunNodeGroupSpec},
     id::{GroupId, LogicalNodeId},
     limits,
 };
@@ -12,6 +12,7 @@ use toml::{Spanned, de::DeValue};
 use super::{
     boot,
     diagnostic::{Diagnostic, Report},
+    gates::{self, Declared},
     keys, policy,
     provider::{self, Providers},
     reader::{At, Section},
@@ -37,7 +38,11 @@ pub(super) fn read(
     }
     check_collisions(&names, out);
     let read = declared.entries().take(limits::GROUPS_MAX);
-    read.filter_map(|(name, value)| one(&name, value, providers, out)).collect()
+    let mut gates = Vec::new();
+    let groups =
+        read.filter_map(|(name, value)| one(&name, value, providers, &mut gates, out)).collect();
+    gates::check(&gates, out);
+    groups
 }
 
 /// Refuses a group that is called as a slot of another: `web-0` could then mean either.
@@ -62,6 +67,7 @@ fn one(
     name: &At<&str>,
     value: &Spanned<DeValue<'_>>,
     providers: &Providers,
+    gates: &mut Vec<Declared>,
     out: &mut Report,
 ) -> Option<RunNodeGroupSpec> {
     let section = Section::open(value, &keys::GROUP, out);
@@ -78,9 +84,28 @@ fn one(
     let shape = shape::read(&section, capabilities, out);
     let boot = boot::read(&section, out);
     let join = join(&section, out);
+    let declared = Declared::read(name, &section, out);
     let policy = policy::read(&section, &boot, out);
+    let policy = Policy { kind: declared.kind(), after: declared.gates(), ..policy };
+    gates.push(declared);
+    let power = power(&section, out);
     let spec = NodeSpec { role, provider: provider?, shape, boot: boot.spec, join };
-    Some(RunNodeGroupSpec::new(parsed.ok()?, count?.value, spec, policy))
+    let group = RunNodeGroupSpec::new(parsed.ok()?, count?.value, spec, policy);
+    Some(RunNodeGroupSpec { power, ..group })
+}
+
+fn power(section: &Section<'_>, out: &mut Report) -> Power {
+    let Some(power) = section.text("power", out) else { return Power::default() };
+    match power.value {
+        "on" => Power::default(),
+        "off" => Power::switched_off(),
+        other => {
+            let message = format!("unknown power `{other}`");
+            let hint = "use \"on\", or \"off\" for nodes that keep their lease and run nothing";
+            out.push(Diagnostic::new(power.span, message).hint(hint));
+            Power::default()
+        }
+    }
 }
 
 fn role(section: &Section<'_>, out: &mut Report) -> Option<String> {

@@ -23,7 +23,9 @@ pub(super) const ROOT: Part = Part {
 pub(super) const GROUP: Part = Part {
     what: "a group",
     header: "[group.NAME]",
-    keys: &["count", "role", "provider", "shape", "boot", "join", "policy"],
+    keys: &[
+        "count", "role", "provider", "kind", "after", "power", "shape", "boot", "join", "policy",
+    ],
 };
 /// What a node needs.
 pub(super) const SHAPE: Part = Part {

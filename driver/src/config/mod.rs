@@ -8,6 +8,7 @@ mod catalogue;
 mod compare;
 mod diagnostic;
 mod env;
+mod gates;
 mod group;
 mod keys;
 mod lines;

@@ -80,6 +80,7 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
         stable: stable.value,
         stop_grace: grace.value,
         max_lost_per_pass: lost.map(|lost| lost.value),
+        ..default
     }
 }
 

@@ -7,7 +7,7 @@ use reconciler_core::{
     effect::CommandKind,
     id::{
         AttemptId, Fence, Generation, GroupId, IdempotencyKey, LogicalNodeId, PlanHash, PlanSerial,
-        RevisionDigest, Uuid,
+        RevisionDigest, SessionId, Uuid,
     },
     plan::{PlanHeader, PlanStep, StepKey, StoredPlan, StoredPlanError},
     time::Millis,
@@ -29,7 +29,13 @@ pub enum ChangeKind {
     Repair,
     /// A node goes.
     Destroy,
-    /// Nothing can be done: it is held.
+    /// A workload is ended; its node keeps its lease.
+    Stop,
+    /// The workload of a node that rests is started.
+    Start,
+    /// A workload begins anew.
+    Restart,
+    /// Nothing can be done: it is held, or waits for what does not come.
     Blocked,
 }
 
@@ -84,6 +90,9 @@ pub struct StepView {
     pub idempotency_key: IdempotencyKey,
     /// What undoes it; nothing if nothing does.
     pub inverse: Option<String>,
+    /// The bootstrap session of the attempt that it is about, if it is about one.
+    #[serde(default)]
+    pub session: Option<SessionId>,
     /// What the attempt implements; described in the plan's specs.
     pub revision: RevisionDigest,
     /// The wave in which it may go out: at most the plan's parallelism of steps each.
@@ -136,6 +145,15 @@ pub struct PlanView {
     pub repair: u32,
     /// Nodes destroyed.
     pub destroy: u32,
+    /// Workloads ended.
+    #[serde(default)]
+    pub stop: u32,
+    /// Workloads of resting nodes started.
+    #[serde(default)]
+    pub start: u32,
+    /// Workloads begun anew.
+    #[serde(default)]
+    pub restart: u32,
     /// Nodes that stay.
     pub unchanged: u32,
     /// Nodes that are held.
@@ -200,6 +218,7 @@ impl StepView {
             timeout: Millis::new(self.timeout_ms),
             inverse: inverse.transpose()?,
             revision: self.revision,
+            session: self.session,
         };
         // What is shown for convenience must follow from the rest.
         if self.slot != step.slot {

@@ -28,6 +28,31 @@ pub enum Edit {
     },
     /// Everything goes.
     Down,
+    /// The named groups and slots rest: their workloads end, their leases stay.
+    Stop {
+        /// Groups and slots by name.
+        subjects: Vec<String>,
+    },
+    /// The named groups and slots run again.
+    Start {
+        /// Groups and slots by name.
+        subjects: Vec<String>,
+    },
+    /// The workloads of the named groups and slots begin anew, in turn.
+    Restart {
+        /// Groups and slots by name.
+        subjects: Vec<String>,
+    },
+    /// The named jobs run again, each node as a fresh attempt.
+    Run {
+        /// The groups.
+        groups: Vec<GroupId>,
+    },
+    /// The named groups go, with all of their nodes.
+    Remove {
+        /// The groups.
+        groups: Vec<GroupId>,
+    },
 }
 
 /// What kind of refusal it is; decides the exit code.

@@ -1,6 +1,7 @@
 //! The state of a run as one value.
 
 use reconciler_core::{
+    desired::Gates,
     effect::CommandKind,
     hold::HoldCode,
     id::{Fence, Generation, GroupId, LogicalNodeId, PassNumber, ProviderName, RunName, Uuid},
@@ -22,7 +23,7 @@ pub enum RunState {
     Converged,
     /// Steps are being taken or awaited.
     Converging,
-    /// Nothing moves because of a hold; everything else is as wanted.
+    /// Nothing moves because of a hold or a gate that stays closed; everything else is as wanted.
     Held,
     /// Nothing is driving the run: what is shown is what the journal says.
     Unattended,
@@ -50,6 +51,9 @@ pub struct FileView {
     pub problem: Option<String>,
     /// Groups whose count differs: (group, count in the file, live count).
     pub differs: Vec<(GroupId, u32, u32)>,
+    /// Groups of which another number is switched off: (group, in the file, live).
+    #[serde(default)]
+    pub off_differs: Vec<(GroupId, u32, u32)>,
 }
 
 /// One group.
@@ -73,6 +77,18 @@ pub struct GroupView {
     pub failing: u32,
     /// Owned resources that no record accounts for.
     pub orphans: u32,
+    /// How many slots are switched off.
+    #[serde(default)]
+    pub off: u32,
+    /// Of a job, how many nodes are completed.
+    #[serde(default)]
+    pub completed: Option<u32>,
+    /// The groups that it waits for, each with what it waits for of it.
+    #[serde(default)]
+    pub after: Gates,
+    /// What those groups lack, while nodes of this one wait for it.
+    #[serde(default)]
+    pub waits_for: Vec<String>,
     /// The first digits of its revision.
     pub revision: String,
     /// The workload's command, as declared.
@@ -83,6 +99,7 @@ pub struct GroupView {
 
 /// One slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, by its name in JSON")]
 pub struct NodeView {
     /// Which.
     pub slot: LogicalNodeId,
@@ -94,6 +111,12 @@ pub struct NodeView {
     pub ready: bool,
     /// True while it is being deleted.
     pub deleting: bool,
+    /// True if it is switched off.
+    #[serde(default)]
+    pub off: bool,
+    /// True if it is of a job, and its workload ended well.
+    #[serde(default)]
+    pub completed: bool,
     /// The code of its hold, if any.
     pub hold: Option<HoldCode>,
     /// Which incarnation of the slot.
@@ -216,7 +239,7 @@ pub struct RunView {
     pub at: Timestamp,
     /// How the run stands.
     pub state: RunState,
-    /// How many nodes are wanted.
+    /// How many nodes are wanted, without those that are switched off.
     pub want: u32,
     /// How many of them are ready.
     pub ready: u32,

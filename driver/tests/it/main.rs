@@ -11,6 +11,7 @@ mod loop_failure;
 mod loop_file;
 mod loop_kill;
 mod loop_pass;
+mod loop_power;
 mod loop_socket;
 mod loop_stop;
 mod stand;

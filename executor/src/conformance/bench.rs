@@ -110,12 +110,25 @@ impl Bench {
         lease: &LeaseFacts,
         endpoint: &Endpoint,
     ) -> Verdict<Handle> {
-        let ctx = self.context(node, CommandKind::StartBootstrap, self.options.fence);
+        self.start_session(node, lease, endpoint, SessionId::new(1)).await
+    }
+
+    /// Starts the workload of one session; each session's request has a key of its own.
+    pub(super) async fn start_session(
+        &self,
+        node: &Node,
+        lease: &LeaseFacts,
+        endpoint: &Endpoint,
+        session: SessionId,
+    ) -> Verdict<Handle> {
+        let kind = CommandKind::StartBootstrap;
+        let key = idempotency_key(node.attempt.uuid, kind, &format!("conformance {session}"));
+        let ctx = EffectContext { key, ..self.context(node, kind, self.options.fence) };
         let start = StartRequest {
             request: node.request.clone(),
             lease: lease.clone(),
             endpoint: endpoint.clone(),
-            session: SessionId::new(1),
+            session,
             timeout: self.options.bound,
         };
         let heard = Arc::clone(&self.heard);

@@ -39,6 +39,8 @@ pub async fn run(provider: Arc<dyn Provider>, options: BatteryOptions) -> Report
     let verdict = bench.stale_fence_is_refused(&node, &stranger, &seen).await;
     add("stale_fence_is_refused", &["D11", "C16"], verdict);
     add("cancel_ends_the_workload", &["R69"], bench.cancel_ends_the_workload(&node, &seen).await);
+    let verdict = bench.start_after_cancel_runs(&node, &seen).await;
+    add("start_after_cancel_runs", &["D7"], verdict);
     add("exit_is_noticed", &["D6"], bench.exit_is_noticed(&failing).await);
     add("destroy_leaves_absence", &["D8", "R69"], bench.destroy_leaves_absence(&node, &seen).await);
     let left = bench.nothing_is_left(&[node, failing, stranger]).await;

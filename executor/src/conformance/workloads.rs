@@ -2,6 +2,7 @@
 
 use reconciler_core::{
     effect::{ExitStatus, Look, WorkloadState},
+    id::SessionId,
     observed::{Handle, LeaseFacts},
 };
 
@@ -60,6 +61,24 @@ impl Bench {
         must("cancel_bootstrap", self.cancel(node, lease, workload, fence).await?)?;
         self.see(node, Some(lease), "no running workload", |look| !may_run(look)).await?;
         must("a second cancel_bootstrap", self.cancel(node, lease, workload, fence).await?)
+    }
+
+    /// After a cancel, the start of another session runs the workload anew on the same lease: what is stopped can be
+    /// started.
+    pub(super) async fn start_after_cancel_runs(&self, node: &Node, seen: &Seen) -> Verdict {
+        let (lease, first) = (seen.lease()?, seen.workload()?);
+        let endpoint = seen.endpoint()?;
+        let anew = self.start_session(node, lease, endpoint, SessionId::new(2)).await?;
+        let running = self.see_running(node, lease).await?;
+        if running != anew {
+            return failed(format!("inspect shows {running:?}; start_bootstrap said {anew:?}"));
+        }
+        if anew == *first {
+            return failed(format!(
+                "both sessions have the handle {anew:?}; the end of the first could be taken for that of the second"
+            ));
+        }
+        must("cancel_bootstrap", self.cancel(node, lease, &anew, self.options.fence).await?)
     }
 
     /// The end of a workload that fails is noticed, and is no success.

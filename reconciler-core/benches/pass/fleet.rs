@@ -117,13 +117,14 @@ fn dormant(n: u32) -> NodeStage {
         ready_at: THEN,
         workload: Handle::default(),
     };
-    NodeStage::Dormant { lease: lease(n), endpoint: Endpoint::default(), member }
+    NodeStage::Dormant { lease: lease(n), endpoint: Endpoint::default(), member, completed: None }
 }
 
 /// The workload of a slot ended.
 pub(crate) fn exited(state: &ClusterState, slot: LogicalNodeId) -> Fact {
     let attempt = state.record(&slot).expect("a record").attempt;
-    Fact::Exited { slot, attempt, status: ExitStatus::Code(1), tail: Redacted::default() }
+    let (workload, status) = (Handle::default(), ExitStatus::Code(1));
+    Fact::Exited { slot, attempt, workload, status, tail: Redacted::default() }
 }
 
 /// `k` slots of `shape` in a scattered order, none twice.

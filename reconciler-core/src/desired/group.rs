@@ -7,7 +7,7 @@ use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Policy, revision};
+use super::{Policy, Power, revision};
 use crate::{
     canonical::Canon,
     id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, ProviderName, RevisionDigest, Uuid},
@@ -148,13 +148,22 @@ pub struct RunNodeGroupSpec {
     pub policy: Arc<Policy>,
     /// The digest of `spec`, computed once.
     pub revision: RevisionDigest,
+    /// What operators asked of its workloads.
+    #[serde(default, skip_serializing_if = "Power::is_plain")]
+    pub power: Power,
 }
 
 impl RunNodeGroupSpec {
-    /// Makes a group and computes its revision.
+    /// Makes a group and computes its revision; its workloads are on.
     pub fn new(group: GroupId, count: u32, spec: NodeSpec, policy: Policy) -> Self {
         let revision = spec.revision();
-        Self { group, count, spec: Arc::new(spec), policy: Arc::new(policy), revision }
+        let (spec, policy) = (Arc::new(spec), Arc::new(policy));
+        Self { group, count, spec, policy, revision, power: Power::default() }
+    }
+
+    /// How many of its nodes are to have a workload.
+    pub fn count_on(&self) -> u32 {
+        self.count.saturating_sub(self.power.off_count(self.count))
     }
 
     /// What one attempt of one of its slots in the run `run` is to implement.
@@ -166,6 +175,7 @@ impl RunNodeGroupSpec {
     ) -> LogicalNodeSpec {
         let attempt = AttemptId::derive(run, &slot, ordinal);
         LogicalNodeSpec {
+            round: self.power.round(slot.index),
             slot,
             attempt,
             spec: Arc::clone(&self.spec),
@@ -176,8 +186,9 @@ impl RunNodeGroupSpec {
 
     /// True if both declare the same; the digest is derived, and may be of another version (C13).
     pub(super) fn same_content(&self, other: &Self) -> bool {
-        let Self { group, count, spec, policy, revision: _ } = self;
+        let Self { group, count, spec, policy, revision: _, power } = self;
         *group == other.group
+            && *power == other.power
             && *count == other.count
             && *spec == other.spec
             && *policy == other.policy
@@ -204,4 +215,7 @@ pub struct LogicalNodeSpec {
     pub policy: Arc<Policy>,
     /// The digest of `spec`.
     pub revision: RevisionDigest,
+    /// How often its slot was asked to begin anew.
+    #[serde(default)]
+    pub round: u32,
 }

@@ -1,13 +1,17 @@
 //! What should be: the declared shape, its groups, and what of a group makes its revision.
 
+mod gate;
 mod group;
 mod policy;
+mod power;
 pub mod revision;
 mod shape;
 
+pub use gate::{GateCondition, GateError, Gates, find_cycle};
 pub use group::{
     BootSpec, DesiredNodeShape, JoinMode, LogicalNodeSpec, NodeSpec, RunNodeGroupSpec,
     VerifyCommand,
 };
-pub use policy::{Policy, RestartPolicy, Timeouts};
+pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
+pub use power::Power;
 pub use shape::{ClusterShape, ShapeError};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Gates;
 use crate::{canonical::Canon, limits, time::Millis};
 
 /// How long each kind of effect and stage may take.
@@ -55,6 +56,27 @@ impl Default for RestartPolicy {
     }
 }
 
+/// What the end of a workload means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupKind {
+    /// It is to run for ever: any end is a failure.
+    #[default]
+    Service,
+    /// It is to end: an exit with status 0 completes its node.
+    Job,
+}
+
+impl GroupKind {
+    /// The word for it in the desired-state file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Job => "job",
+        }
+    }
+}
+
 /// How a group's nodes are treated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
@@ -70,6 +92,12 @@ pub struct Policy {
     pub stop_grace: Millis,
     /// Most nodes that may vanish unproven at once; a fifth of the group, at least one, if not given.
     pub max_lost_per_pass: Option<u32>,
+    /// What the end of a workload means.
+    #[serde(default)]
+    pub kind: GroupKind,
+    /// What its nodes wait for before they get a lease or start.
+    #[serde(default)]
+    pub after: Gates,
 }
 
 impl Default for Policy {
@@ -81,6 +109,8 @@ impl Default for Policy {
             stable: limits::STABLE_DEFAULT,
             stop_grace: limits::STOP_GRACE_DEFAULT,
             max_lost_per_pass: None,
+            kind: GroupKind::default(),
+            after: Gates::new(),
         }
     }
 }
@@ -90,6 +120,7 @@ impl Policy {
     pub fn canon(&self) -> Canon {
         let (restart, timeouts) = (&self.restart, &self.timeouts);
         let lost_max = self.max_lost_per_pass.map_or(Canon::Null, |n| Canon::num(n.into()));
+        let after = self.after.iter().map(|(on, c)| (on.as_str(), Canon::text(c.as_str())));
         Canon::object([
             ("restart-attempts", Canon::num(restart.attempts.into())),
             ("restart-initial-ms", Canon::num(restart.initial.get())),
@@ -104,6 +135,8 @@ impl Policy {
             ("stable-ms", Canon::num(self.stable.get())),
             ("stop-grace-ms", Canon::num(self.stop_grace.get())),
             ("max-lost-per-pass", lost_max),
+            ("kind", Canon::text(self.kind.as_str())),
+            ("after", Canon::object(after)),
         ])
     }
 

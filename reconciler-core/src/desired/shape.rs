@@ -1,10 +1,14 @@
 //! The whole declared shape, its generation, and its expansion into slots.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::{LogicalNodeSpec, RunNodeGroupSpec};
+use super::{GateError, LogicalNodeSpec, Power, RunNodeGroupSpec, gate};
 use crate::{
     id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
@@ -27,6 +31,9 @@ pub enum ShapeError {
         /// What it wants.
         count: u32,
     },
+    /// The gates between its groups make no sense.
+    #[error(transparent)]
+    Gate(#[from] GateError),
     /// The shape belongs to another run.
     #[error("the shape is for run {found}, this is run {expected}")]
     WrongRun {
@@ -64,7 +71,7 @@ impl ClusterShape {
     /// Makes a shape of `groups`.
     ///
     /// # Errors
-    /// Refuses a duplicate group, too many groups, and a count over the limit.
+    /// Refuses a duplicate group, too many groups, a count over the limit, and gates that make no sense.
     pub fn new(
         run: RunName,
         uuid: Uuid,
@@ -84,7 +91,17 @@ impl ClusterShape {
         if map.len() > limits::GROUPS_MAX {
             return Err(ShapeError::TooManyGroups(map.len()));
         }
+        gate::check(&map)?;
         Ok(Self { run, uuid, generation, groups: map })
+    }
+
+    /// Checks a shape that came from elsewhere as `new` checks its own.
+    ///
+    /// # Errors
+    /// Refuses what `new` refuses.
+    pub fn check(&self) -> Result<(), ShapeError> {
+        let groups = self.groups.values().map(|group| RunNodeGroupSpec::clone(group));
+        Self::new(self.run.clone(), self.uuid, self.generation, groups).map(drop)
     }
 
     /// The shape of a run that nobody gave one yet: generation 0, without groups.
@@ -112,6 +129,12 @@ impl ClusterShape {
         self.groups.values().map(|group| (group.group.clone(), group.count)).collect()
     }
 
+    /// How many of each group's nodes are switched off.
+    pub fn offs(&self) -> BTreeMap<GroupId, u32> {
+        let off = |group: &Arc<RunNodeGroupSpec>| group.power.off_count(group.count);
+        self.groups.values().map(|group| (group.group.clone(), off(group))).collect()
+    }
+
     /// The same shape with other counts, as the next generation; groups that are not named keep theirs.
     ///
     /// # Errors
@@ -133,6 +156,42 @@ impl ClusterShape {
             Arc::make_mut(group).count = 0;
         }
         Self { groups, generation: self.generation.next(), ..self.clone() }
+    }
+
+    /// The same shape with another power for each of the named groups, as the next generation.
+    #[must_use]
+    pub fn with_power(&self, power: BTreeMap<GroupId, Power>) -> Self {
+        let mut groups = self.groups.clone();
+        for (name, power) in power {
+            if let Some(group) = groups.get_mut(&name) {
+                Arc::make_mut(group).power = power;
+            }
+        }
+        Self { groups, generation: self.generation.next(), ..self.clone() }
+    }
+
+    /// The same shape with the rounds that `live` has: what a declaration does not know of, it does not undo.
+    #[must_use]
+    pub fn with_rounds_of(&self, live: &Self) -> Self {
+        let mut next = self.clone();
+        for (name, group) in &mut next.groups {
+            let Some(live) = live.groups.get(name) else { continue };
+            let power = group.power.with_rounds_of(&live.power);
+            if power != group.power {
+                Arc::make_mut(group).power = power;
+            }
+        }
+        next
+    }
+
+    /// The same shape without the named groups, as the next generation.
+    ///
+    /// # Errors
+    /// Refuses to take away what another group waits for.
+    pub fn without(&self, names: &BTreeSet<GroupId>) -> Result<Self, ShapeError> {
+        let left = self.groups.values().filter(|group| !names.contains(&group.group));
+        let left = left.map(|group| RunNodeGroupSpec::clone(group));
+        Self::new(self.run.clone(), self.uuid, self.generation.next(), left)
     }
 
     /// The same content under another generation.

@@ -125,7 +125,8 @@ fn group(
             | HoldCode::Implausible
             | HoldCode::Unrecognised
             | HoldCode::NewerFence
-            | HoldCode::DuplicateIdentity => {
+            | HoldCode::DuplicateIdentity
+            | HoldCode::ExitUnknown => {
                 (DriftKind::Implausible, "too many vanished at once to believe it")
             }
         };
@@ -135,7 +136,9 @@ fn group(
     let count = spec.map_or(0, |spec| spec.count);
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
     let there = state.map_or(0, GroupState::owning).saturating_add(orphans);
-    if there != count {
+    // What is switched off keeps the lease that it has, and needs none.
+    let least = spec.map_or(0, RunNodeGroupSpec::count_on);
+    if !(least..=count).contains(&there) {
         let both = (format!("{count} nodes"), format!("{there} at the providers"));
         out.push(Drift::new(subject(), DriftKind::Replicas, both, "another number is wanted"));
     }

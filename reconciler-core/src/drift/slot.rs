@@ -43,7 +43,8 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::Refused
         | HoldCode::CleanupRefused
         | HoldCode::Implausible
-        | HoldCode::MassUnhealthy => return None,
+        | HoldCode::MassUnhealthy
+        | HoldCode::ExitUnknown => return None,
     };
     let both = (expected, hold.text.to_string());
     Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason))
@@ -110,6 +111,10 @@ fn of_wanted(record: &NodeRecord, wanted: &RunNodeGroupSpec, out: &mut Vec<Drift
         let reason = "it is treated as its group was before the last change";
         out.push(Drift::new(subject(), DriftKind::Policy, both, reason));
     }
+    if let Some(drift) = of_power(record, wanted) {
+        out.extend(drift);
+        return;
+    }
     match &record.stage {
         NodeStage::New | NodeStage::LeaseRequested => {
             let both = ("a node", format!("stage {}, no lease", record.stage.name().as_str()));
@@ -135,6 +140,24 @@ fn of_wanted(record: &NodeRecord, wanted: &RunNodeGroupSpec, out: &mut Vec<Drift
             out.extend(spec::unreached_ports(&record.slot, &record.spec, &reached));
         }
     }
+}
+
+/// What power has to say of a slot: of one that is off there is nothing else to say, and nothing at all while it rests.
+fn of_power(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<Option<Drift>> {
+    let index = record.slot.index;
+    let drift = |expected: &str, reason: &'static str| {
+        let subject = DriftSubject::Slot(record.slot.clone());
+        Drift::new(subject, DriftKind::Policy, (expected, "a running workload"), reason)
+    };
+    let runs = record.stage.workload().is_some();
+    if wanted.power.is_off(index) && !matches!(record.stage, NodeStage::Failed { .. }) {
+        return Some(runs.then(|| drift("no workload", "it runs, and is switched off")));
+    }
+    if runs && record.round < wanted.power.round(index) {
+        let reason = "it was asked to begin anew, and runs since before";
+        return Some(Some(drift("a workload begun anew", reason)));
+    }
+    None
 }
 
 fn failed(record: &NodeRecord, failure: &FailureFacts) -> Drift {

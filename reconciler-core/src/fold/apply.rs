@@ -1,13 +1,15 @@
 //! The entry of every fold: finds the record and sends the fact to the file that knows its kind.
 
 use super::{
-    Fact, NoteKind, StepEnd, Verdict, failure,
+    Fact, NoteKind, StepEnd, Verdict, ending,
+    ending::fold_exit,
+    failure,
     folding::{Folding, ambiguity},
     listing::Round,
     look::fold_look,
 };
 use crate::{
-    effect::ExitStatus,
+    effect::CommandKind,
     hold::HoldCode,
     id::{LogicalNodeId, SessionId},
     observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Pending, Remains, SessionStage},
@@ -33,8 +35,9 @@ impl ClusterState {
             Fact::Session { slot, attempt, session, seq, stage } => {
                 self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
             }
-            Fact::Exited { slot, attempt, status, tail } => {
-                let verdict = self.with(&slot, attempt, now, |f| fold_exit(f, &status, &tail));
+            Fact::Exited { slot, attempt, workload, status, tail } => {
+                let verdict =
+                    self.with(&slot, attempt, now, |f| fold_exit(f, &workload, &status, &tail));
                 self.heal_mass(&slot.group, now);
                 verdict
             }
@@ -78,6 +81,9 @@ impl ClusterState {
             let Some(hold) = f.record.hold.take() else { return Verdict::Unchanged };
             f.record.backoff = crate::observed::Backoff::default();
             f.record.retry = None;
+            if hold.code == HoldCode::ExitUnknown {
+                ending::run_again(f);
+            }
             f.tell(NoteKind::Released(hold.code));
             Verdict::Applied
         })
@@ -107,7 +113,9 @@ fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: Sessio
     }
     known.seq = seq;
     known.stage = stage;
-    let failed = f.record.deletion.is_none() && ends_badly(&f.record.stage, stage);
+    let cancelled = f.record.is_under_way(CommandKind::CancelBootstrap);
+    let going = f.record.deletion.is_some() || cancelled;
+    let failed = !going && ends_badly(&f.record.stage, stage);
     if let (true, Some(remains)) = (failed, session_remains(&f.record.stage)) {
         f.overtaken("the session ended first");
         let message = Redacted::new("its bootstrap session ended before it joined");
@@ -145,30 +153,6 @@ fn session_remains(stage: &NodeStage) -> Option<Remains> {
     Some(Remains::Session { lease: lease.clone(), session: session.clone() })
 }
 
-fn fold_exit(f: &mut Folding<'_>, status: &ExitStatus, tail: &Redacted) -> Verdict {
-    if f.record.deletion.is_some() {
-        // The end of a workload that is being cancelled is the cancel's own business.
-        return Verdict::Unchanged;
-    }
-    let lease = match &f.record.stage {
-        NodeStage::BootstrapRunning { lease, .. }
-        | NodeStage::SwactorJoined { lease, .. }
-        | NodeStage::HandedOff { lease, .. }
-        | NodeStage::Dormant { lease, .. } => lease.clone(),
-        NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::LeaseCreated { .. }
-        | NodeStage::EndpointKnown { .. }
-        | NodeStage::Failed { .. }
-        | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
-    };
-    f.overtaken("the workload ended first");
-    let message = failure::exit_text(status, tail);
-    let class = crate::effect::FailureClass::Workload;
-    failure::fail(f, FailureFacts { at: f.now, class, message }, Remains::Lease { lease });
-    Verdict::Applied
-}
-
 /// True for holds that say that the record itself is not to be trusted.
 pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
     match code {
@@ -177,6 +161,7 @@ pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
         | HoldCode::Refused
         | HoldCode::CleanupRefused
         | HoldCode::Implausible
-        | HoldCode::MassUnhealthy => false,
+        | HoldCode::MassUnhealthy
+        | HoldCode::ExitUnknown => false,
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     hold::{Hold, HoldCode},
     id::{GroupId, LogicalNodeId, ProviderName},
     limits,
-    observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Remains},
+    observed::{ClusterState, FailureFacts, NodeRecord, Remains},
     redact::Redacted,
     time::Timestamp,
 };
@@ -113,13 +113,7 @@ impl ClusterState {
 /// True if a listing begun at `asked_at` says that the workload of `record` ended although nothing ended it.
 pub(super) fn says_ended(record: &NodeRecord, lease: &OwnedLease, asked_at: Timestamp) -> bool {
     let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
-    let runs = matches!(
-        record.stage,
-        NodeStage::BootstrapRunning { .. }
-            | NodeStage::SwactorJoined { .. }
-            | NodeStage::HandedOff { .. }
-            | NodeStage::Dormant { .. }
-    );
+    let runs = record.stage.workload().is_some();
     ended && runs && !record.is_open() && record.deletion.is_none() && record.since < asked_at
 }
 

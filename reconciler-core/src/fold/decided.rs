@@ -37,6 +37,10 @@ impl ClusterState {
             }),
             Transition::Retune(spec) => self.with_any(slot, now, |f| {
                 f.record.policy = spec.policy;
+                if !f.record.may_run() {
+                    // What is started from now on is of that round; what runs is of an earlier one.
+                    f.record.round = spec.round;
+                }
                 Verdict::Applied
             }),
             Transition::Hold(hold) => self.with_any(slot, now, |f| {
@@ -67,8 +71,8 @@ impl ClusterState {
         if !matches!(record.stage, NodeStage::Destroyed { .. }) {
             return Verdict::Illegal;
         }
-        // Another revision is a fresh start: what failed before says nothing about it.
-        let same = record.revision == spec.revision;
+        // Another revision or round is a fresh start: what failed before says nothing about it.
+        let same = record.revision == spec.revision && record.round >= spec.round;
         let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
         backoff.not_before = None;
         let from = Some(record.stage.name());
@@ -100,7 +104,7 @@ fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
         }
         (Transition::Rest, NodeStage::HandedOff { lease, endpoint, member, .. }) => {
             f.record.backoff = Backoff::default();
-            f.enter(NodeStage::Dormant { lease, endpoint, member });
+            f.enter(NodeStage::Dormant { lease, endpoint, member, completed: None });
         }
         (Transition::Expire, _) => {
             let Some(pending) = f.record.pending.clone() else { return Verdict::Illegal };

@@ -7,7 +7,7 @@ use crate::{
     effect::{EffectReport, ExitStatus, Listing, Look},
     hold::Hold,
     id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, SessionId},
-    observed::{DeleteReason, Pending, SessionStage},
+    observed::{DeleteReason, Handle, Pending, SessionStage},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -79,6 +79,8 @@ pub enum Fact {
         slot: LogicalNodeId,
         /// The attempt.
         attempt: AttemptId,
+        /// Which of the attempt's workloads.
+        workload: Handle,
         /// How.
         status: ExitStatus,
         /// Its last lines.

@@ -211,7 +211,9 @@ impl ClusterState {
 
 /// True if the listing should have shown the record's lease and did not.
 fn is_missing(record: &NodeRecord, round: &Round, seen: &BTreeSet<Uuid>) -> bool {
-    let owns = record.stage.lease().is_some() && record.deletion.is_none();
+    // What a finished job did stands, whatever becomes of its lease.
+    let owns =
+        record.stage.lease().is_some() && record.deletion.is_none() && !record.is_completed();
     // A listing may lag behind a creation by the grace (C3); a node that is ready yet is older than that lag.
     let young = !record.stage.is_ready() && round.asked_at.since(record.since) < round.grace;
     let open = record.pending.is_some() || record.ambiguity.is_some();

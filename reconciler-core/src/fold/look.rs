@@ -1,12 +1,13 @@
 //! Folding a look by id: the only way by which an unknown outcome or an absence is resolved (D6, D7).
 
 use super::{
-    NoteKind, StepEnd, Verdict, failure,
+    NoteKind, StepEnd, Verdict, ending, failure,
     folding::{Folding, ambiguity},
     stages::{self, without_lease, without_workload},
 };
 use crate::{
-    effect::{CommandKind, FailureClass, Look, WorkloadState},
+    effect::{CommandKind, ExitStatus, FailureClass, Look, WorkloadState},
+    id::SessionId,
     limits,
     observed::{Ambiguity, Endpoint, FailureFacts, LeaseFacts, NodeStage, Remains},
     redact::Redacted,
@@ -53,14 +54,17 @@ fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Mil
         f.record.ambiguity = Some(open);
         return Verdict::Applied;
     }
+    let stops = open.command == CommandKind::CancelBootstrap && f.record.deletion.is_none();
     let message = match open.command {
         CommandKind::CreateLease => "the lease was not made",
+        CommandKind::CancelBootstrap if stops => "the lease is gone",
         CommandKind::DestroyLease | CommandKind::CancelBootstrap => "",
         CommandKind::LookupEndpoint
         | CommandKind::StartBootstrap
         | CommandKind::BootstrapConvergenceObserved => "the lease is gone",
     };
-    let cleanup = matches!(open.command, CommandKind::DestroyLease | CommandKind::CancelBootstrap);
+    let ends = matches!(open.command, CommandKind::DestroyLease | CommandKind::CancelBootstrap);
+    let cleanup = ends && !stops;
     let end = if cleanup { StepEnd::Verified } else { StepEnd::NoEffect };
     f.settle(end, Redacted::new(message));
     f.record.ambiguity = None;
@@ -131,10 +135,14 @@ fn resolve(
         (CommandKind::LookupEndpoint | CommandKind::BootstrapConvergenceObserved, seen) => {
             let _verdict = present(f, lease, endpoint, seen);
         }
-        (_, WorkloadState::Exited { status, tail }) if f.record.deletion.is_none() => {
+        (CommandKind::StartBootstrap, WorkloadState::Exited { status, tail })
+            if f.record.deletion.is_none() =>
+        {
+            // It may be the end of an earlier session of this attempt: how this one ended was not seen.
+            let again = f.record.next_session > SessionId::new(1);
+            let status = if again { ExitStatus::Unknown } else { status };
             let message = failure::exit_text(&status, &tail);
-            let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
-            failure::fail(f, facts, Remains::Lease { lease });
+            ending::ended_at_start(f, lease, &status, message);
         }
         (
             CommandKind::StartBootstrap | CommandKind::CancelBootstrap | CommandKind::DestroyLease,
@@ -165,7 +173,8 @@ fn fail_handoff(f: &mut Folding<'_>, stage: NodeStage) {
 
 /// The attempt is not there although nothing was on its way.
 fn absent(f: &mut Folding<'_>, visibility: Millis) -> Verdict {
-    if f.record.stage.lease().is_none() {
+    if f.record.stage.lease().is_none() || f.record.is_completed() {
+        // That the lease of a finished job is gone takes nothing from what it did.
         return Verdict::Unchanged;
     }
     let new = matches!(f.record.stage, NodeStage::LeaseCreated { .. });
@@ -203,28 +212,23 @@ pub(super) fn present(
         *known = endpoint;
         return Verdict::Applied;
     }
-    let runs = matches!(
-        f.record.stage,
-        NodeStage::BootstrapRunning { .. }
-            | NodeStage::SwactorJoined { .. }
-            | NodeStage::HandedOff { .. }
-            | NodeStage::Dormant { .. }
-    );
-    let message = match workload {
-        WorkloadState::Exited { status, tail } => failure::exit_text(&status, &tail),
-        WorkloadState::Absent => Redacted::new("its lease has no workload"),
-        WorkloadState::Running { .. } | WorkloadState::Unknown => Redacted::default(),
+    let failed = matches!(f.record.stage, NodeStage::Failed { .. });
+    let runs = f.record.stage.has_workload() && !failed && f.record.deletion.is_none();
+    let end = match workload {
+        WorkloadState::Exited { status, tail } => {
+            let message = failure::exit_text(&status, &tail);
+            Some((status, message))
+        }
+        WorkloadState::Absent => {
+            Some((ExitStatus::Unknown, Redacted::new("its lease has no workload")))
+        }
+        WorkloadState::Running { .. } | WorkloadState::Unknown => None,
     };
-    if !runs || f.record.deletion.is_some() || message.as_str().is_empty() {
+    let lease = f.record.stage.lease().cloned();
+    let Some(((status, message), lease)) = end.filter(|_| runs).zip(lease) else {
         return if was_doubted { Verdict::Applied } else { Verdict::Unchanged };
-    }
-    let remains = f
-        .record
-        .stage
-        .lease()
-        .map_or(Remains::Nothing, |lease| Remains::Lease { lease: lease.clone() });
-    let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
-    failure::fail(f, facts, remains);
+    };
+    ending::ended(f, lease, &status, message);
     Verdict::Applied
 }
 

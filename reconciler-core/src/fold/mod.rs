@@ -7,6 +7,7 @@
 mod apply;
 mod brake;
 mod decided;
+mod ending;
 mod fact;
 mod failure;
 mod folding;

@@ -3,7 +3,7 @@
 use super::{
     NoteKind, StepEnd, Verdict,
     apply::fold_dispatched,
-    failure,
+    ending, failure,
     folding::{Folding, ambiguity},
     look, stages,
 };
@@ -178,7 +178,9 @@ fn fold_definite(
             CommandKind::BootstrapConvergenceObserved,
             NodeStage::SwactorJoined { lease, session, .. },
         ) if gone || error.class == FailureClass::Workload => {
-            failure::fail(f, facts, Remains::Session { lease, session });
+            if !ending::awaits_end(f, &error.message) {
+                failure::fail(f, facts, Remains::Session { lease, session });
+            }
         }
         (CommandKind::CancelBootstrap, stage) if gone => f.enter(stages::without_workload(stage)),
         (CommandKind::DestroyLease, stage) if gone => f.enter(stages::without_lease(stage)),

@@ -10,7 +10,7 @@ pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
     let stage = match &record.stage {
         // A cleanup compares with none of its stage's times.
         _ if record.deletion.is_some() => [None, None],
-        NodeStage::LeaseCreated { probe_at, .. } => {
+        NodeStage::LeaseCreated { probe_at, endpoint: None, .. } => {
             [*probe_at, Some(record.since.after(record.policy.timeouts.endpoint))]
         }
         NodeStage::BootstrapRunning { settle_at, .. } => {
@@ -19,6 +19,7 @@ pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
         NodeStage::HandedOff { stable_at, .. } => [Some(*stable_at), None],
         NodeStage::New
         | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { endpoint: Some(_), .. }
         | NodeStage::EndpointKnown { .. }
         | NodeStage::SwactorJoined { .. }
         | NodeStage::Dormant { .. }

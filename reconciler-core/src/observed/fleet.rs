@@ -91,6 +91,13 @@ impl Fleet {
         leaves.saturating_mul(WIDTH).saturating_add(end)
     }
 
+    /// Every record from the highest index down.
+    pub(crate) fn iter_down(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        let branches = self.branches.iter().rev();
+        let leaves = branches.flat_map(|branch| branch.iter().rev().flatten());
+        leaves.flat_map(|leaf| leaf.records_down())
+    }
+
     /// Puts a record in its place.
     pub(crate) fn put(&mut self, index: u32, record: Arc<NodeRecord>) {
         let p = place(index);

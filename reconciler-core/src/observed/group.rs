@@ -6,6 +6,7 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use super::{fleet::Fleet, record::NodeRecord, stage::StageName};
 use crate::{
+    desired::Power,
     effect::OwnedLease,
     hold::Hold,
     id::{ProviderName, RevisionDigest},
@@ -37,8 +38,12 @@ pub(super) struct Tally {
     failing: u32,
     owning: u32,
     doubted: u32,
+    started: u32,
+    completed: u32,
     /// Few: the wanted revision, and those that give way to it.
     revisions: Vec<(RevisionDigest, u32)>,
+    /// Few: the wanted round, and those that are behind it.
+    rounds: Vec<(u32, u32)>,
 }
 
 impl GroupState {
@@ -124,6 +129,32 @@ impl GroupState {
         self.recent_doubts_at(now)
     }
 
+    /// How many workloads were started, and run or ended well.
+    pub const fn started(&self) -> u32 {
+        self.tally.started
+    }
+
+    /// How many nodes of a job are complete.
+    pub const fn completed(&self) -> u32 {
+        self.tally.completed
+    }
+
+    /// True if the workload of some record is of an earlier round than it is to be.
+    pub fn is_behind(&self, power: &Power) -> bool {
+        let least = power.least_round();
+        let slot = |(index, round)| self.record(index).is_some_and(|record| record.round < round);
+        self.tally.rounds.iter().any(|(round, _)| *round < least) || power.slot_rounds().any(slot)
+    }
+
+    /// True if a workload may still run in a slot beyond the first `count`, and may still be ended.
+    ///
+    /// Asks from the highest index down: what goes, goes from the lowest, so that the first answer is mostly the last.
+    pub fn runs_beyond(&self, count: u32) -> bool {
+        let beyond = self.fleet.iter_down().take_while(|record| record.slot.index >= count);
+        let untouchable = |hold: &Hold| crate::fold::forbids_everything(hold.code);
+        beyond.filter(|r| !r.hold.as_ref().is_some_and(untouchable)).any(|r| r.may_run())
+    }
+
     /// How many records implement `revision`.
     pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
         let found = self.tally.revisions.iter().find(|(known, _)| *known == revision);
@@ -144,14 +175,22 @@ impl Tally {
         bump(&mut self.failing, record.backoff.failures > 0);
         bump(&mut self.owning, record.may_own());
         bump(&mut self.doubted, record.missing_since.or(record.suspect_since).is_some());
+        bump(&mut self.started, record.is_started());
+        bump(&mut self.completed, record.is_completed());
+        tell(&mut self.rounds, record.round, step);
     }
 
     pub(super) fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {
-        if let Some((_, n)) = self.revisions.iter_mut().find(|(known, _)| *known == revision) {
-            *n = step(*n, 1);
-        } else {
-            self.revisions.push((revision, step(0, 1)));
-        }
-        self.revisions.retain(|(_, n)| *n > 0);
+        tell(&mut self.revisions, revision, step);
     }
+}
+
+/// Counts one up or down among few.
+fn tell<K: PartialEq>(counts: &mut Vec<(K, u32)>, of: K, step: fn(u32, u32) -> u32) {
+    if let Some((_, n)) = counts.iter_mut().find(|(known, _)| *known == of) {
+        *n = step(*n, 1);
+    } else {
+        counts.push((of, step(0, 1)));
+    }
+    counts.retain(|(_, n)| *n > 0);
 }

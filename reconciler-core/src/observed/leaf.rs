@@ -20,9 +20,9 @@ impl Kind {
         self.revision == revision && (Arc::ptr_eq(&self.policy, policy) || self.policy == *policy)
     }
 
-    /// True if it is just what `wanted` says.
+    /// True if it is just what `wanted` says; of a group with power of its own each record is read to know.
     pub(super) fn is_as(&self, wanted: &RunNodeGroupSpec) -> bool {
-        self.is(wanted.revision, &wanted.policy)
+        wanted.power.is_plain() && self.is(wanted.revision, &wanted.policy)
     }
 }
 
@@ -54,6 +54,11 @@ impl Leaf {
     /// The records that are there.
     pub(super) fn records(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
         self.cells.iter().flatten()
+    }
+
+    /// The records that are there, from the last one.
+    pub(super) fn records_down(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        self.cells.iter().rev().flatten()
     }
 
     /// Every place with what is there.

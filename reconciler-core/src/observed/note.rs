@@ -108,6 +108,8 @@ pub enum NoteKind {
     Blind(ProviderName, Redacted),
     /// A provider asks for a pause.
     Paused(ProviderName),
+    /// The workload of a job ended well.
+    Completed,
     /// The record was reaped.
     Reaped,
 }
@@ -116,7 +118,7 @@ impl NoteKind {
     /// A stable word for the kind.
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Stage { .. } | Self::Reaped => "stage",
+            Self::Stage { .. } | Self::Completed | Self::Reaped => "stage",
             Self::Failure { .. } => "failure",
             Self::Ambiguous(_) | Self::Adopted(_) => "effect",
             Self::Held(..) | Self::Released(_) => "hold",
@@ -148,6 +150,7 @@ impl fmt::Display for NoteKind {
             }
             Self::Blind(provider, why) => write!(f, "{provider} could not be observed: {why}"),
             Self::Paused(provider) => write!(f, "{provider} asks for a pause"),
+            Self::Completed => f.write_str("completed"),
             Self::Reaped => f.write_str("gone"),
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{due::next_due, stage::NodeStage};
 use crate::{
-    desired::{LogicalNodeSpec, NodeSpec, Policy, revision},
+    desired::{GroupKind, LogicalNodeSpec, NodeSpec, Policy, revision},
     effect::CommandKind,
     hold::Hold,
     id::{
@@ -85,6 +85,8 @@ pub enum DeleteReason {
     Replaced,
     /// It failed.
     Failed,
+    /// Its workload ended, and is to run again from the start.
+    Rerun,
 }
 
 /// A deletion under way; never cancelled (D8).
@@ -119,6 +121,9 @@ pub struct NodeRecord {
     /// The version of that digest; a digest of another version is made anew from `spec` (C13).
     #[serde(default = "revision::first_version", skip_serializing_if = "revision::is_first")]
     pub revision_version: u32,
+    /// How often its slot had been asked to begin anew when its workload was last to be started.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub round: u32,
     /// Where it is in its life.
     pub stage: NodeStage,
     /// When it entered the stage.
@@ -147,6 +152,11 @@ pub struct NodeRecord {
     pub(crate) due: Option<Timestamp>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+const fn is_zero(round: &u32) -> bool {
+    *round == 0
+}
+
 impl NodeRecord {
     /// A fresh attempt.
     pub fn fresh(spec: LogicalNodeSpec, backoff: Backoff, now: Timestamp) -> Self {
@@ -157,6 +167,7 @@ impl NodeRecord {
             policy: spec.policy,
             revision: spec.revision,
             revision_version: revision::VERSION,
+            round: spec.round,
             stage: NodeStage::New,
             since: now,
             next_session: SessionId::new(1),
@@ -174,8 +185,22 @@ impl NodeRecord {
     }
 
     /// True if the record itself asks for nothing: stable, and without anything open.
-    pub(crate) const fn is_settled(&self) -> bool {
-        matches!(self.stage, NodeStage::Dormant { .. })
+    pub(crate) fn is_settled(&self) -> bool {
+        let stable = match self.stage {
+            NodeStage::Dormant { completed, .. } => {
+                completed.is_none() || self.policy.kind == GroupKind::Job
+            }
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::LeaseCreated { .. }
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::BootstrapRunning { .. }
+            | NodeStage::SwactorJoined { .. }
+            | NodeStage::HandedOff { .. }
+            | NodeStage::Failed { .. }
+            | NodeStage::Destroyed { .. } => false,
+        };
+        stable
             && self.deletion.is_none()
             && self.pending.is_none()
             && self.ambiguity.is_none()
@@ -196,6 +221,29 @@ impl NodeRecord {
     /// True if an effect is on its way, or one's outcome is not known.
     pub const fn is_open(&self) -> bool {
         self.pending.is_some() || self.ambiguity.is_some()
+    }
+
+    /// True if its workload was started, and runs or ended well.
+    pub const fn is_started(&self) -> bool {
+        let failed = matches!(self.stage, NodeStage::Failed { .. });
+        let there = self.stage.has_workload() || self.stage.is_completed();
+        there && !failed && self.deletion.is_none()
+    }
+
+    /// True if it is a job's, and its workload ended well.
+    pub const fn is_completed(&self) -> bool {
+        self.stage.is_completed() && self.deletion.is_none()
+    }
+
+    /// True if a workload of it may run: one was started, or may have been.
+    pub fn may_run(&self) -> bool {
+        self.stage.has_workload() || self.is_under_way(CommandKind::StartBootstrap)
+    }
+
+    /// True if an effect of that kind is on its way, or its outcome is unknown.
+    pub fn is_under_way(&self, command: CommandKind) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.command == command)
+            || self.ambiguity.as_ref().is_some_and(|open| open.command == command)
     }
 
     /// True if a provider may hold something for it.

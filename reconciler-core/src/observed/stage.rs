@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{MemberFacts, SessionFacts};
 use crate::{
     effect::FailureClass,
-    lease::{Endpoint, LeaseFacts},
+    lease::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
     time::Timestamp,
 };
@@ -67,7 +67,8 @@ pub enum NodeStage {
         /// When it counts as stable.
         stable_at: Timestamp,
     },
-    /// Entered when it was ready for the stable interval. Steady: nothing is scheduled.
+    /// Entered when it was ready for the stable interval, and when the workload of a job ended well. Steady: nothing
+    /// is scheduled.
     Dormant {
         /// What the provider gave.
         lease: LeaseFacts,
@@ -75,6 +76,9 @@ pub enum NodeStage {
         endpoint: Endpoint,
         /// The remote side.
         member: MemberFacts,
+        /// When the workload of a job ended well, if it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        completed: Option<Timestamp>,
     },
     /// Entered on a definite failure or a proven loss. Leaves through deletion: what remains is cleaned up first.
     Failed {
@@ -209,6 +213,48 @@ impl NodeStage {
     /// True where the node serves: its session is closed and nothing is wrong with it.
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::HandedOff { .. } | Self::Dormant { .. })
+    }
+
+    /// True where the workload of a job ended well.
+    pub const fn is_completed(&self) -> bool {
+        matches!(self, Self::Dormant { completed: Some(_), .. })
+    }
+
+    /// True where a workload was started that is not known to have ended.
+    pub const fn has_workload(&self) -> bool {
+        match self {
+            Self::BootstrapRunning { .. }
+            | Self::SwactorJoined { .. }
+            | Self::HandedOff { .. }
+            | Self::Dormant { completed: None, .. }
+            | Self::Failed { remains: Remains::Session { .. }, .. } => true,
+            Self::New
+            | Self::LeaseRequested
+            | Self::LeaseCreated { .. }
+            | Self::EndpointKnown { .. }
+            | Self::Dormant { completed: Some(_), .. }
+            | Self::Failed { remains: Remains::Lease { .. } | Remains::Nothing, .. }
+            | Self::Destroyed { .. } => false,
+        }
+    }
+
+    /// What the provider knows of the workload, in the stages of a live attempt that have one.
+    pub const fn workload(&self) -> Option<&Handle> {
+        match self {
+            Self::BootstrapRunning { session, .. } | Self::SwactorJoined { session, .. } => {
+                Some(&session.workload)
+            }
+            Self::HandedOff { member, .. } | Self::Dormant { member, completed: None, .. } => {
+                Some(&member.workload)
+            }
+            Self::New
+            | Self::LeaseRequested
+            | Self::LeaseCreated { .. }
+            | Self::EndpointKnown { .. }
+            | Self::Dormant { completed: Some(_), .. }
+            | Self::Failed { .. }
+            | Self::Destroyed { .. } => None,
+        }
     }
 
     /// The lease, in the stages that own one.

@@ -1,7 +1,7 @@
 //! What a plan means for each slot, in one word and one line.
 
 use crate::{
-    desired::ClusterShape,
+    desired::{ClusterShape, GroupKind, RunNodeGroupSpec},
     id::LogicalNodeId,
     observed::{ClusterState, NodeRecord, NodeStage},
 };
@@ -17,6 +17,12 @@ pub enum ChangeKind {
     Repair,
     /// A node goes.
     Destroy,
+    /// The workload of a node is ended; its lease stays.
+    Stop,
+    /// The workload of a node that rests is started.
+    Start,
+    /// A workload begins anew.
+    Restart,
 }
 
 /// What happens to one slot, and why.
@@ -47,20 +53,39 @@ pub(super) fn of_slot(
             (ChangeKind::Destroy, "its group is no longer declared")
         }
         (Some(_), None) => (ChangeKind::Destroy, "its index is beyond the count"),
-        (Some(record), Some(wanted)) => existing(record, wanted.revision == record.revision)?,
+        (Some(record), Some(wanted)) => existing(record, wanted)?,
     };
     Some(Change { slot: slot.clone(), kind, ready, why })
 }
 
-fn existing(record: &NodeRecord, same_revision: bool) -> Option<(ChangeKind, &'static str)> {
-    if !same_revision {
+fn existing(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<(ChangeKind, &'static str)> {
+    let index = record.slot.index;
+    if record.revision != wanted.revision {
         return Some((ChangeKind::Replace, "what a node of its group is has changed"));
     }
     if record.deletion.is_some() {
         return Some((ChangeKind::Repair, "it is being deleted, and wanted again"));
     }
+    let behind = record.round < wanted.power.round(index);
+    if wanted.power.is_off(index) {
+        return record.may_run().then_some((ChangeKind::Stop, "it is switched off"));
+    }
+    if behind && record.is_completed() {
+        return Some((ChangeKind::Restart, "its job is to run again"));
+    }
+    if behind && record.stage.has_workload() {
+        return Some((ChangeKind::Restart, "it is to begin anew"));
+    }
+    let job = wanted.policy.kind == GroupKind::Job;
+    if record.is_ready() && job && !record.is_completed() {
+        return Some((ChangeKind::Repair, "its job runs, and is not completed yet"));
+    }
     if record.is_ready() {
         return None;
+    }
+    let rests = matches!(record.stage, NodeStage::EndpointKnown { .. });
+    if rests && record.next_session.get() > 1 && record.hold.is_none() {
+        return Some((ChangeKind::Start, "it rests, and is switched on"));
     }
     Some(match record.stage {
         NodeStage::Failed { .. } | NodeStage::Destroyed { .. } => {

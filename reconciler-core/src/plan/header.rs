@@ -155,6 +155,7 @@ fn spec_digest(shape: &ClusterShape) -> PlanHash {
             ("count", Canon::num(group.count.into())),
             ("revision", Canon::show(group.revision)),
             ("policy", group.policy.canon()),
+            ("power", group.power.canon()),
         ]);
         (group.group.as_str(), canon)
     });
@@ -207,10 +208,12 @@ fn observation(out: &mut String, record: &NodeRecord) {
     write_object(out, |members| {
         members.plain("attempt", |out| record.attempt.uuid.push(out));
         members.canon("certain", &Canon::Bool(certain));
+        members.canon("completed", &Canon::Bool(record.stage.is_completed()));
         members.canon("deleting", &Canon::Bool(record.deletion.is_some()));
         members.text_if_any("hold", record.hold.as_ref().map(|hold| hold.code.as_str()));
         members.text_if_any("lease", record.stage.lease().map(|lease| lease.id.as_str()));
         members.text("revision", &record.revision.to_string());
+        members.num("round", record.round.into());
         members.text("slot", &record.slot.to_string());
         members.text("stage", record.stage.name().as_planned().as_str());
     });

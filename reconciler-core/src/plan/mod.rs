@@ -3,6 +3,7 @@
 mod change;
 mod graph;
 mod header;
+mod openers;
 mod project;
 mod step;
 mod stored;

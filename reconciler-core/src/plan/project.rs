@@ -12,17 +12,20 @@ use super::{
     change,
     graph::{Graph, GraphError},
     header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
+    openers::Openers,
     step::{Condition, PlanStep, StepKey, inverse},
     stored::{Specs, hash_plan},
 };
 use crate::{
+    desired::GroupKind,
     drift::{Drift, refusals},
-    effect::{CommandKind, EffectOutcome, EffectReport, Look, NodeManagerCommand},
+    effect::{CommandKind, EffectOutcome, EffectReport, ExitStatus, Look, NodeManagerCommand},
     fold::{Fact, Verdict},
     id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
-    observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, Pending},
-    reconcile::{Reason, Rung, reconcile_some},
+    observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, NodeRecord, Pending},
+    reconcile::{Parked, Reason, Rung, reconcile_some},
+    redact::Redacted,
     time::Timestamp,
 };
 
@@ -140,10 +143,14 @@ struct Projection<'a> {
     state: ClusterState,
     input: &'a PlanInput<'a>,
     work: BTreeSet<LogicalNodeId>,
+    /// Slots whose job may end well.
+    jobs: BTreeSet<LogicalNodeId>,
+    parked: Parked,
     steps: Vec<PlanStep>,
     specs: Specs,
     /// The last step of each attempt that has one.
     last: BTreeMap<LogicalNodeId, StepKey>,
+    openers: Openers,
     blocked: BTreeMap<LogicalNodeId, Reason>,
     predicted: Predicted,
 }
@@ -154,13 +161,17 @@ impl<'a> Projection<'a> {
         input: &'a PlanInput<'a>,
         work: BTreeSet<LogicalNodeId>,
     ) -> Self {
+        let ends = |slot: &&LogicalNodeId| observed.record(slot).is_some_and(|r| ends_well(r));
         Self {
+            jobs: work.iter().filter(ends).cloned().collect(),
             state: observed.predicted(&work),
             work,
             input,
+            parked: Parked::default(),
             steps: Vec::new(),
             specs: Specs::new(),
             last: BTreeMap::new(),
+            openers: Openers::default(),
             blocked: BTreeMap::new(),
             predicted: Predicted::new(input.fence),
         }
@@ -172,7 +183,7 @@ impl<'a> Projection<'a> {
         let mut now = start;
         self.finish_pending(now);
         for _ in 0..rounds {
-            if self.round(now) {
+            if self.round(now) || self.finish_jobs(now) {
                 continue;
             }
             // Nothing moved: time jumps to the next moment at which something falls due.
@@ -194,8 +205,10 @@ impl<'a> Projection<'a> {
 
     /// One pass on the predicted state; true if anything moved.
     fn round(&mut self, now: Timestamp) -> bool {
+        self.parked.release(&self.state, self.input.target, &mut self.work);
         let mut plan = reconcile_some(&self.state, self.input.target, now, &self.work);
         self.work = plan.waiting.drain(..).collect();
+        self.parked.park(&mut plan);
         for (slot, reason) in &plan.reasons {
             if is_blocking(&reason.rung) {
                 self.blocked.insert(slot.clone(), reason.clone());
@@ -210,8 +223,27 @@ impl<'a> Projection<'a> {
         for (slot, command) in plan.per_node {
             self.succeed(&slot, &command, now);
         }
-        self.go_on();
+        let mut changed = self.state.take_dirty();
+        let ends = |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
+        self.jobs.extend(changed.iter().filter(ends).cloned());
+        changed.append(&mut self.work);
+        self.work = changed;
         moved
+    }
+
+    /// Jobs whose node serves end well, once nothing else is left to do; true if there were any.
+    fn finish_jobs(&mut self, now: Timestamp) -> bool {
+        let jobs = core::mem::take(&mut self.jobs);
+        let records = jobs.iter().filter_map(|slot| self.state.record(slot).cloned());
+        let done: Vec<_> = records.filter(|record| ends_well(record)).collect();
+        for record in &done {
+            let Some(workload) = record.stage.workload().cloned() else { continue };
+            let (slot, attempt) = (record.slot.clone(), record.attempt);
+            let (status, tail) = (ExitStatus::Code(0), Redacted::default());
+            self.fold(Fact::Exited { slot, attempt, workload, status, tail }, now);
+        }
+        self.work.extend(self.state.take_dirty());
+        !done.is_empty()
     }
 
     fn fold(&mut self, fact: Fact, now: Timestamp) {
@@ -250,8 +282,16 @@ impl<'a> Projection<'a> {
             timeout,
             inverse: inverse(action),
             revision,
+            session: command.session(),
         };
-        let after = self.last.insert(slot.clone(), planned.key()).into_iter().collect();
+        let key = planned.key();
+        let before = self.last.insert(slot.clone(), key.clone());
+        let mut after = Vec::from_iter(before.clone());
+        if !before.is_some_and(|before| leads_to(before.action, action)) {
+            self.openers.edges(slot, action, self.input.target, &mut after);
+            after.sort();
+        }
+        self.openers.note(key);
         self.steps.push(PlanStep { after, ..planned });
     }
 
@@ -279,6 +319,19 @@ impl<'a> Projection<'a> {
             }
         }
     }
+}
+
+/// True if a step follows one of its own attempt that passed the same gates.
+const fn leads_to(before: CommandKind, kind: CommandKind) -> bool {
+    matches!(kind, CommandKind::StartBootstrap)
+        && matches!(before, CommandKind::CreateLease | CommandKind::LookupEndpoint)
+}
+
+/// True for the node of a job that serves: a fault-free future ends it well.
+fn ends_well(record: &NodeRecord) -> bool {
+    let free = !record.is_open() && record.hold.is_none();
+    let job = record.policy.kind == GroupKind::Job;
+    job && free && record.is_ready() && !record.is_completed()
 }
 
 /// What providers give in a predicted state: the same to everyone, because nobody looks at it.
@@ -321,5 +374,8 @@ fn is_blocking(rung: &Rung) -> bool {
             | Rung::Ambiguous(_)
             | Rung::EffectPending(_)
             | Rung::Overshoot { .. }
+            | Rung::Gate(_)
+            | Rung::Dependents(_)
+            | Rung::Turn { .. }
     )
 }

@@ -8,9 +8,12 @@ use core::{fmt, str::FromStr};
 
 use crate::{
     canonical::{push_num, write_object},
-    effect::{CommandKind, idempotency_key},
-    id::{AttemptId, AttemptOrdinal, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest},
-    observed::{NodeStage, Remains, StageName},
+    effect::{CommandKind, session_key},
+    id::{
+        AttemptId, AttemptOrdinal, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest,
+        SessionId,
+    },
+    observed::{NodeStage, StageName},
     time::Millis,
 };
 
@@ -77,19 +80,7 @@ pub struct Condition {
 impl Condition {
     /// How an attempt in `stage` stands.
     pub const fn of(stage: &NodeStage) -> Self {
-        let workload = match stage {
-            NodeStage::BootstrapRunning { .. }
-            | NodeStage::SwactorJoined { .. }
-            | NodeStage::HandedOff { .. }
-            | NodeStage::Dormant { .. }
-            | NodeStage::Failed { remains: Remains::Session { .. }, .. } => true,
-            NodeStage::New
-            | NodeStage::LeaseRequested
-            | NodeStage::LeaseCreated { .. }
-            | NodeStage::EndpointKnown { .. }
-            | NodeStage::Failed { remains: Remains::Nothing | Remains::Lease { .. }, .. }
-            | NodeStage::Destroyed { .. } => false,
-        };
+        let workload = stage.has_workload();
         Self { stage: stage.name().as_planned(), lease: stage.lease().is_some(), workload }
     }
 
@@ -147,6 +138,8 @@ pub struct PlanStep {
     pub inverse: Option<CommandKind>,
     /// The revision that the attempt implements; what that is stands in the plan once.
     pub revision: RevisionDigest,
+    /// The bootstrap session that it is about, if it is about one.
+    pub session: Option<SessionId>,
 }
 
 impl PlanStep {
@@ -155,9 +148,9 @@ impl PlanStep {
         StepKey { slot: self.slot.clone(), ordinal: self.attempt.ordinal, action: self.action }
     }
 
-    /// The key by which a provider recognises this request; it follows from attempt and action alone.
+    /// The key by which a provider recognises this request; it follows from attempt, action and session.
     pub fn idempotency_key(&self) -> IdempotencyKey {
-        idempotency_key(self.attempt.uuid, self.action, "")
+        session_key(self.attempt.uuid, self.action, self.session)
     }
 
     /// Writes the step as a canonical value; `spec` is the place of its revision in the plan.
@@ -170,6 +163,8 @@ impl PlanStep {
             members
                 .plain("key", |out| push_key(out, &self.slot, self.attempt.ordinal, self.action));
             members.plain("requires", |out| self.requires.push(out));
+            let session = self.session.map(|session| session.to_string());
+            members.text_if_any("session", session.as_deref());
             members.num("spec", u64::try_from(spec).unwrap_or(u64::MAX));
             members.num("timeout-ms", self.timeout.get());
         });

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     canonical::{Canon, ReadError, read, write_object},
     effect::CommandKind,
-    id::{AttemptId, Fence, Generation, PlanHash, PlanSerial, RevisionDigest},
+    id::{AttemptId, Fence, Generation, PlanHash, PlanSerial, RevisionDigest, SessionId},
     time::Millis,
 };
 
@@ -186,6 +186,14 @@ fn read_step(canon: &Canon, revisions: &[RevisionDigest]) -> Result<PlanStep, St
             Some(known.ok_or(StoredPlanError::Member("inverse"))?)
         }
     };
+    // A plan that was kept by an earlier version has no word of sessions.
+    let session = match canon.member("session").and_then(Canon::as_text) {
+        None => None,
+        Some(text) => {
+            let number = text.parse().map_err(|_bad| StoredPlanError::Member("session"))?;
+            Some(SessionId::new(number))
+        }
+    };
     Ok(PlanStep {
         attempt: AttemptId { ordinal: key.ordinal, uuid: parsed(canon, "attempt")? },
         action: key.action,
@@ -196,6 +204,7 @@ fn read_step(canon: &Canon, revisions: &[RevisionDigest]) -> Result<PlanStep, St
         timeout: Millis::new(parsed(canon, "timeout-ms")?),
         inverse,
         revision,
+        session,
     })
 }
 

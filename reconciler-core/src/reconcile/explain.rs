@@ -57,9 +57,11 @@ pub fn explain(
     desired: &ClusterShape,
     now: Timestamp,
 ) -> Explanation {
-    let steady = Reason { rung: Rung::Steady, until: None };
-    let reason = reason.unwrap_or(&steady);
     let record = observed.record(slot).map(AsRef::as_ref);
+    let completed = record.is_some_and(NodeRecord::is_completed);
+    let rung = if completed { Rung::Completed } else { Rung::Steady };
+    let steady = Reason { rung, until: None };
+    let reason = reason.unwrap_or(&steady);
     let sight = Sight {
         record,
         state: observed.group(&slot.group).map(AsRef::as_ref),
@@ -131,8 +133,12 @@ impl Sight<'_> {
             Rung::Steady
             | Rung::MarkDestroyed
             | Rung::Reap
-            | Rung::Retune
+            | Rung::Completed
+            | Rung::Gate(_)
+            | Rung::Dependents(_)
             | Rung::BeginDelete(DeleteReason::Replaced) => {}
+            Rung::Retune | Rung::Off | Rung::Turn { .. } => self.power(facts),
+            Rung::BeginDelete(DeleteReason::Rerun) => self.power(facts),
             Rung::Insert | Rung::BeginDelete(DeleteReason::Undesired) => {
                 facts.push(("count", count(self.group.map_or(0, |group| group.count))));
             }
@@ -167,6 +173,15 @@ impl Sight<'_> {
             Rung::Parallelism => self.provider(facts),
             Rung::Overshoot { .. } => self.room(facts),
         }
+    }
+
+    /// What is asked of the workload.
+    fn power(&self, facts: &mut Facts) {
+        let Some((group, record)) = self.group.zip(self.record) else { return };
+        let off = group.power.is_off(self.slot.index);
+        facts.push(("power", text(if off { "off" } else { "on" })));
+        facts.push(("round", count(record.round)));
+        facts.push(("wanted round", count(group.power.round(self.slot.index))));
     }
 
     fn room(&self, facts: &mut Facts) {
@@ -305,7 +320,14 @@ impl Sight<'_> {
             Rung::EffectPending(command) | Rung::Ambiguous(command) => {
                 alloc::vec![format!("the outcome of {}", command.as_str())]
             }
+            Rung::Gate(lacks) => lacks.iter().map(ToString::to_string).collect(),
+            Rung::Dependents(groups) => {
+                groups.iter().map(|group| format!("nodes of {group} that go first")).collect()
+            }
+            Rung::Off => alloc::vec![format!("it is off; levelhead start {}", self.slot)],
+            Rung::Turn { ready, want } => alloc::vec![format!("{ready} of {want} nodes are ready")],
             Rung::Steady
+            | Rung::Completed
             | Rung::Step(_)
             | Rung::Insert
             | Rung::BeginDelete(_)

@@ -3,16 +3,20 @@
 //! The order is the law: what is broken is not touched, what is under way is waited for, what is unknown is
 //! looked for, what must go goes before anything new begins.
 
-use alloc::{boxed::Box, collections::BTreeMap, format, sync::Arc};
+use alloc::{boxed::Box, format, sync::Arc};
 
-use super::reason::{Reason, Rung};
+use super::{
+    gates::{self, Lack, past_gates},
+    power::{cancel, is_behind, powered, runs_again},
+    reason::{Reason, Rung},
+};
 use crate::{
     desired::{ClusterShape, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
     effect::{CommandKind, NodeManagerCommand, NodeRequest},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
-    id::{ProviderName, Uuid},
-    observed::{DeleteReason, NodeRecord, NodeStage, ProviderState, Remains},
+    id::{GroupId, Uuid},
+    observed::{ClusterState, DeleteReason, NodeRecord, NodeStage},
     redact::Redacted,
     time::Timestamp,
 };
@@ -34,19 +38,38 @@ pub enum Decision {
 
 /// What a group's slots share.
 pub(super) struct GroupContext<'a> {
+    pub(super) observed: &'a ClusterState,
     pub(super) shape: &'a ClusterShape,
+    pub(super) name: GroupId,
     pub(super) desired: Option<&'a Arc<RunNodeGroupSpec>>,
     pub(super) hold: Option<&'a Hold>,
-    pub(super) providers: &'a BTreeMap<ProviderName, ProviderState>,
     pub(super) owning: u32,
     pub(super) orphans: u32,
     /// How many more leases may come to be in this pass.
     pub(super) room: u32,
+    /// How many more of those that serve may begin anew in this pass.
+    pub(super) turns: u32,
+    /// What its gates lack, once that was asked.
+    pub(super) lacks: Option<Arc<[Lack]>>,
+    /// Which groups go before what is to go of it, once that was asked.
+    pub(super) dependents: Option<Arc<[GroupId]>>,
 }
 
 impl<'a> GroupContext<'a> {
     fn wanted(&self, index: u32) -> Option<&'a Arc<RunNodeGroupSpec>> {
         self.desired.filter(|group| index < group.count)
+    }
+
+    pub(super) fn lacks(&mut self) -> &Arc<[Lack]> {
+        let (observed, shape, desired) = (self.observed, self.shape, self.desired);
+        self.lacks.get_or_insert_with(|| {
+            desired.map_or_else(Arc::default, |spec| gates::lacks(observed, shape, spec))
+        })
+    }
+
+    fn dependents(&mut self) -> &Arc<[GroupId]> {
+        let (observed, shape, name) = (self.observed, self.shape, &self.name);
+        self.dependents.get_or_insert_with(|| gates::dependents(observed, shape, name))
     }
 }
 
@@ -86,6 +109,8 @@ pub(super) fn decide(
     if let Some(wanted) = wanted.filter(|_| record.settled)
         && record.revision == wanted.revision
         && is_treated_as(record, wanted)
+        && !wanted.power.is_off(index)
+        && !is_behind(record, wanted)
     {
         return Decision::Steady;
     }
@@ -93,17 +118,21 @@ pub(super) fn decide(
     forbidden(record)
         .or_else(|| destroyed(record, wanted, group, now))
         .or_else(|| group_held(record, wanted, group, now))
-        .or_else(|| begins_delete(record, wanted, group))
+        .or_else(|| begins_delete(record, wanted, group, now))
         .or_else(|| unresolved(record, now))
         .or_else(|| held_back(record, group, now))
-        .unwrap_or_else(|| within_room(by_stage(record, group.shape.uuid, now), group))
+        .or_else(|| powered(record, wanted, group))
+        .unwrap_or_else(|| {
+            let step = by_stage(record, group.shape.uuid, now);
+            within_room(past_gates(step, group), group)
+        })
 }
 
 fn is_treated_as(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
     Arc::ptr_eq(&record.policy, &wanted.policy) || record.policy == wanted.policy
 }
 
-fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
+pub(super) fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
     Decision::Wait(Reason { rung, until })
 }
 
@@ -143,7 +172,8 @@ fn destroyed(
     if let Some(hold) = group.hold {
         return Some(wait(Rung::GroupHeld(hold.code), None));
     }
-    if record.revision == wanted.revision {
+    // Another revision is a fresh start, and so is an operator's word to begin anew.
+    if record.revision == wanted.revision && !is_behind(record, wanted) {
         if let Some(hold) = &record.hold {
             return Some(held(hold));
         }
@@ -179,12 +209,17 @@ fn group_held(
 fn begins_delete(
     record: &NodeRecord,
     wanted: Option<&RunNodeGroupSpec>,
-    group: &GroupContext<'_>,
+    group: &mut GroupContext<'_>,
+    now: Timestamp,
 ) -> Option<Decision> {
     if record.deletion.is_some() {
         return None;
     }
     let Some(wanted) = wanted else {
+        if record.may_run() && !group.dependents().is_empty() {
+            let rung = Rung::Dependents(Arc::clone(group.dependents()));
+            return unresolved(record, now).or_else(|| Some(wait(rung, None)));
+        }
         return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Undesired)));
     };
     if matches!(record.stage, NodeStage::Failed { .. }) {
@@ -192,6 +227,14 @@ fn begins_delete(
     }
     if record.revision != wanted.revision {
         return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced)));
+    }
+    if let Some(again) = runs_again(record, wanted, group) {
+        return match again {
+            Decision::Wait(_) => unresolved(record, now).or(Some(again)),
+            Decision::Steady | Decision::Command(_) | Decision::Start(_) | Decision::Move(_) => {
+                Some(again)
+            }
+        };
     }
     if !is_treated_as(record, wanted) {
         let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
@@ -218,7 +261,7 @@ fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> O
         let rung = Rung::Retry { tries: retry.tries, message: retry.message.clone() };
         return Some(wait(rung, Some(retry.at)));
     }
-    let paused = group.providers.get(&record.spec.provider).and_then(|p| p.paused_until);
+    let paused = group.observed.providers().get(&record.spec.provider).and_then(|p| p.paused_until);
     if let Some(until) = paused.filter(|until| *until > now) {
         return Some(wait(Rung::ProviderPaused, Some(until)));
     }
@@ -297,34 +340,11 @@ fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
 
 /// One step of a deletion: the workload, then the lease, then the mark (R44).
 fn cleanup(record: &NodeRecord) -> Decision {
-    let cancel =
-        |lease: &crate::observed::LeaseFacts, session, workload: &crate::observed::Handle| {
-            Decision::Command(NodeManagerCommand::CancelBootstrap {
-                lease: lease.clone(),
-                session,
-                workload: workload.clone(),
-                grace: record.policy.stop_grace,
-            })
-        };
-    match &record.stage {
-        NodeStage::BootstrapRunning { lease, session, .. }
-        | NodeStage::SwactorJoined { lease, session, .. }
-        | NodeStage::Failed { remains: Remains::Session { lease, session }, .. } => {
-            cancel(lease, session.id, &session.workload)
-        }
-        NodeStage::HandedOff { lease, member, .. } | NodeStage::Dormant { lease, member, .. } => {
-            cancel(lease, member.session, &member.workload)
-        }
-        NodeStage::LeaseCreated { lease, .. }
-        | NodeStage::EndpointKnown { lease, .. }
-        | NodeStage::Failed { remains: Remains::Lease { lease }, .. } => {
+    cancel(record).unwrap_or_else(|| {
+        record.stage.lease().map_or(Decision::Move(Transition::MarkDestroyed), |lease| {
             Decision::Command(NodeManagerCommand::DestroyLease(lease.clone()))
-        }
-        NodeStage::New
-        | NodeStage::LeaseRequested
-        | NodeStage::Failed { remains: Remains::Nothing, .. }
-        | NodeStage::Destroyed { .. } => Decision::Move(Transition::MarkDestroyed),
-    }
+        })
+    })
 }
 
 /// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).

@@ -6,12 +6,17 @@
 
 mod converged;
 mod explain;
+mod gates;
 mod ladder;
+mod parked;
 mod pass;
+mod power;
 mod reason;
 
 pub use converged::{Standing, group_converged, standing};
 pub use explain::{Explanation, Known, explain};
+pub use gates::{Lack, held_back, lacks};
 pub use ladder::{Decision, reconcile_node};
+pub use parked::{Parked, Parking};
 pub use pass::{ReconcilePlan, Start, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};

@@ -4,6 +4,8 @@ use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 
 use super::{
     ladder::{self, Decision, GroupContext},
+    parked::Parking,
+    power,
     reason::{Reason, Rung},
 };
 use crate::{
@@ -55,6 +57,8 @@ pub struct ReconcilePlan {
     pub reasons: Vec<(LogicalNodeId, Reason)>,
     /// Slots that wait for something outside their own record; they are to be asked again in every pass.
     pub waiting: Vec<LogicalNodeId>,
+    /// Slots that wait for what other slots come to; see [`Parked`](super::Parked).
+    pub parked: Vec<(LogicalNodeId, Parking)>,
 }
 
 impl ReconcilePlan {
@@ -134,8 +138,22 @@ impl ReconcilePlan {
         if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
             self.waiting.push(slot.clone());
         }
+        if let Some(parking) = parking(rung) {
+            self.parked.push((slot.clone(), parking));
+        }
         self.reasons.push((slot, reason));
     }
+}
+
+/// What a slot that waits on `rung` is parked for, if it is.
+const fn parking(rung: &Rung) -> Option<Parking> {
+    if matches!(rung, Rung::Gate(_)) {
+        return Some(Parking::Gate);
+    }
+    if matches!(rung, Rung::Dependents(_)) {
+        return Some(Parking::Dependents);
+    }
+    if matches!(rung, Rung::Turn { .. }) { Some(Parking::Turn) } else { None }
 }
 
 /// Decides every slot that is wanted or known.
@@ -197,13 +215,17 @@ fn context<'a>(
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
     let count = spec.map_or(0, |g| g.count);
     GroupContext {
+        observed,
         shape: desired,
+        name: group.clone(),
         desired: spec,
         hold: state.and_then(|g| g.hold()),
-        providers: observed.providers(),
         owning,
         orphans,
         room: count.saturating_sub(owning).saturating_sub(orphans),
+        turns: power::turns(state.map(AsRef::as_ref), spec.map(AsRef::as_ref)),
+        lacks: None,
+        dependents: None,
     }
 }
 

@@ -1,11 +1,14 @@
 //! Why a slot is where it is: made of the same values that decided (P7).
 
+use alloc::sync::Arc;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::gates::Lack;
 use crate::{
-    effect::CommandKind, hold::HoldCode, observed::DeleteReason, redact::Redacted, time::Timestamp,
+    effect::CommandKind, hold::HoldCode, id::GroupId, observed::DeleteReason, redact::Redacted,
+    time::Timestamp,
 };
 
 /// The rung of the ladder that held, with the facts that it read.
@@ -70,6 +73,21 @@ pub enum Rung {
         /// How many are wanted.
         count: u32,
     },
+    /// The gates of its group are closed: these groups have not come far enough.
+    Gate(Arc<[Lack]>),
+    /// It is to go, and nodes of these groups depend on it and go first.
+    Dependents(Arc<[GroupId]>),
+    /// It is switched off, and rests.
+    Off,
+    /// It is to begin anew once every other node of its group serves.
+    Turn {
+        /// How many serve.
+        ready: u32,
+        /// How many are to.
+        want: u32,
+    },
+    /// The workload of its job ended well.
+    Completed,
     /// Its endpoint is not known yet.
     AwaitEndpoint,
     /// Its workload runs, and has not run long enough to count as joined.
@@ -128,11 +146,31 @@ impl fmt::Display for Rung {
                 f,
                 "would be one too many: {owning} with a record and {orphans} without one exist, {count} are wanted"
             ),
+            Self::Gate(lacks) => {
+                f.write_str("waits for ")?;
+                listed(f, lacks)
+            }
+            Self::Dependents(groups) => {
+                f.write_str("is to go after what depends on it: ")?;
+                listed(f, groups)
+            }
+            Self::Off => f.write_str("switched off: rests without a workload"),
+            Self::Turn { ready, want } => {
+                write!(f, "begins anew in its turn: {ready} of {want} are ready")
+            }
+            Self::Completed => f.write_str("completed: its workload ended well"),
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
             Self::Stabilising => f.write_str("ready; waits for the stable interval"),
         }
     }
+}
+
+fn listed(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+    for (n, item) in items.iter().enumerate() {
+        write!(f, "{}{item}", if n > 0 { ", " } else { "" })?;
+    }
+    Ok(())
 }
 
 impl Rung {
@@ -160,6 +198,11 @@ impl Rung {
             Self::ProviderPaused => "provider-paused",
             Self::Parallelism => "parallelism",
             Self::Overshoot { .. } => "overshoot",
+            Self::Gate(_) => "gate",
+            Self::Dependents(_) => "dependents",
+            Self::Off => "off",
+            Self::Turn { .. } => "turn",
+            Self::Completed => "completed",
             Self::AwaitEndpoint => "await-endpoint",
             Self::Settling => "settling",
             Self::Stabilising => "stabilising",
@@ -174,6 +217,7 @@ impl DeleteReason {
             Self::Undesired => "no longer wanted",
             Self::Replaced => "another revision is wanted",
             Self::Failed => "it failed",
+            Self::Rerun => "it is to run again",
         }
     }
 }

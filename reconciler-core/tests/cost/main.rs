@@ -58,6 +58,7 @@ fn settled(shape: &ClusterShape) -> ClusterState {
             lease: lease.clone(),
             endpoint: Endpoint::default(),
             member: member.clone(),
+            completed: None,
         };
         (0..group.count).map(move |index| {
             let slot = LogicalNodeId::new(group.group.clone(), index);
@@ -96,8 +97,13 @@ fn of_a_change(shape: &ClusterShape) -> usize {
     let published = state.snapshot();
     let slot: LogicalNodeId = "group0000-17".parse().expect("a slot");
     let attempt = state.record(&slot).expect("a record").attempt;
-    let fact =
-        Fact::Exited { slot, attempt, status: ExitStatus::Code(1), tail: Redacted::default() };
+    let fact = Fact::Exited {
+        slot,
+        attempt,
+        workload: Handle::default(),
+        status: ExitStatus::Code(1),
+        tail: Redacted::default(),
+    };
     let n = allocations(|| {
         let _verdict = state.fold(fact, NOW);
         let dirty = state.take_dirty();

@@ -8,7 +8,7 @@ use reconciler_core::{
     hold::HoldCode,
     id::Uuid,
     limits,
-    observed::{ClusterState, Endpoint, NodeRecord, NodeStage, Remains, StageName},
+    observed::{ClusterState, Endpoint, Handle, NodeRecord, NodeStage, Remains, StageName},
     reconcile::{Rung, reconcile},
     redact::Redacted,
     time::Timestamp,
@@ -28,7 +28,11 @@ const STEP: u64 = GRACE.get();
 
 fn ready(shape: &ClusterShape, n: u32) -> NodeRecord {
     let (lease, endpoint) = (lease(&format!("l-{n}")), Endpoint::default());
-    in_stage(shape, &format!("web-{n}"), NodeStage::Dormant { lease, endpoint, member: member() })
+    in_stage(
+        shape,
+        &format!("web-{n}"),
+        NodeStage::Dormant { lease, endpoint, member: member(), completed: None },
+    )
 }
 
 fn fleet(count: u32) -> (ClusterShape, ClusterState) {
@@ -42,7 +46,7 @@ fn exited() -> WorkloadState {
 }
 
 fn running() -> WorkloadState {
-    WorkloadState::Running { workload: reconciler_core::observed::Handle::default() }
+    WorkloadState::Running { workload: Handle::default() }
 }
 
 /// A complete listing in which the workloads of `ended` are said to have ended, and the nodes of `gone` are missing.
@@ -140,7 +144,7 @@ fn exits_that_were_seen_are_exempt() {
     for n in 0..8 {
         let (slot, attempt) = (slot(&format!("web-{n}")), of(&state, &format!("web-{n}")).attempt);
         let (status, tail) = (ExitStatus::Signal(9), Redacted::default());
-        let fact = Fact::Exited { slot, attempt, status, tail };
+        let fact = Fact::Exited { slot, attempt, workload: Handle::default(), status, tail };
         assert_eq!(state.fold(fact, at(LATER + 1)), Verdict::Applied);
     }
     assert_eq!((hold(&state), in_stage_n(&state, StageName::Failed)), (None, 8));

@@ -173,7 +173,7 @@ fn another_revision_says_what_differs() {
     let record = in_stage(
         &born,
         "web-0",
-        NodeStage::Dormant { lease: lease("l-1"), endpoint, member: member() },
+        NodeStage::Dormant { lease: lease("l-1"), endpoint, member: member(), completed: None },
     );
     let drifts = classify(&seen([record]), &wanted(next), None);
     let want = [

@@ -8,7 +8,9 @@ use reconciler_core::{
     fixture::{Catalogue, FixtureError, parse, print},
     fold::Fact,
     hold::{Hold, HoldCode},
-    observed::{Backoff, ClusterState, DeleteReason, Deletion, NodeRecord, Retry, StageName},
+    observed::{
+        Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeRecord, Retry, StageName,
+    },
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -89,7 +91,13 @@ fn a_life_reads_as_text() {
         if round == 25 {
             let attempt = world.state.record(&slot("web-0")).expect("a record").attempt;
             let (status, tail) = (ExitStatus::Code(3), Redacted::new("out of memory"));
-            let exit = Fact::Exited { slot: slot("web-0"), attempt, status, tail };
+            let exit = Fact::Exited {
+                slot: slot("web-0"),
+                attempt,
+                workload: Handle::default(),
+                status,
+                tail,
+            };
             let _applied = world.state.fold(exit, world.now);
         }
         if round == 45 {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use reconciler_core::{
-    desired::{BootSpec, ClusterShape, NodeSpec, Policy, RunNodeGroupSpec},
+    desired::{
+        BootSpec, ClusterShape, GateCondition, GroupKind, NodeSpec, Policy, Power,
+        RunNodeGroupSpec, ShapeError,
+    },
     effect::{
         Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
         NodeManagerCommand, OwnedLease, WorkloadState,
@@ -74,6 +77,35 @@ pub(crate) fn shape_with(
     ClusterShape::new(name, RUN, Generation::new(generation), groups).expect("a shape")
 }
 
+/// A group of one revision with gates, as (name, count, kind, what it waits for).
+pub(crate) type Gated<'a> = (&'a str, u32, GroupKind, &'a [(&'a str, GateCondition)]);
+
+/// A shape of groups with gates.
+pub(crate) fn gated(
+    generation: u64,
+    image: &str,
+    groups: &[Gated<'_>],
+) -> Result<ClusterShape, ShapeError> {
+    let groups = groups.iter().map(|(name, count, kind, after)| {
+        let after = after.iter().map(|(on, condition)| (group(on), *condition)).collect();
+        let policy = Policy { kind: *kind, after, ..Policy::default() };
+        RunNodeGroupSpec::new(group(name), *count, node_spec(image), policy)
+    });
+    let name = "demo".parse().expect("a run name");
+    ClusterShape::new(name, RUN, Generation::new(generation), groups)
+}
+
+/// The shape with one group's power changed, as the next generation.
+pub(crate) fn powered(
+    shape: &ClusterShape,
+    name: &str,
+    change: impl FnOnce(&Power) -> Power,
+) -> ClusterShape {
+    let name = group(name);
+    let power = change(&shape.group(&name).expect("the group").power);
+    shape.with_power([(name, power)].into())
+}
+
 /// A shape of groups (name, count) of one revision under the default policy.
 pub(crate) fn shape(groups: &[(&str, u32)]) -> ClusterShape {
     let groups: Vec<_> = groups.iter().map(|(name, count)| (*name, *count, "v1")).collect();
@@ -141,7 +173,9 @@ pub(crate) fn stage(name: StageName) -> NodeStage {
         StageName::HandedOff => {
             NodeStage::HandedOff { lease, endpoint, member: member(), stable_at: at(10_000) }
         }
-        StageName::Dormant => NodeStage::Dormant { lease, endpoint, member: member() },
+        StageName::Dormant => {
+            NodeStage::Dormant { lease, endpoint, member: member(), completed: None }
+        }
         StageName::Failed => NodeStage::Failed {
             failure: failure(FailureClass::Workload),
             remains: Remains::Session { lease, session: session(1) },

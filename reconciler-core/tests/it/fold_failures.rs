@@ -5,7 +5,7 @@ use reconciler_core::{
     effect::{CommandKind, ExitStatus, FailureClass, Look},
     fold::{Fact, Transition, Verdict},
     hold::{Hold, HoldCode},
-    observed::{Backoff, ClusterState, DeleteReason, Deletion, NodeStage, StageName},
+    observed::{Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeStage, StageName},
     reconcile::reconcile,
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -35,7 +35,10 @@ fn at_stage(policy: &Policy, name: StageName) -> ClusterState {
 fn exit(state: &mut ClusterState, now: Timestamp) -> Verdict {
     let attempt = of(state, SLOT).attempt;
     let (status, tail) = (ExitStatus::Code(3), Redacted::new("out of memory"));
-    state.fold(Fact::Exited { slot: slot(SLOT), attempt, status, tail }, now)
+    state.fold(
+        Fact::Exited { slot: slot(SLOT), attempt, workload: Handle::default(), status, tail },
+        now,
+    )
 }
 
 fn decided(state: &mut ClusterState, transition: Transition, now: Timestamp) {

@@ -102,7 +102,8 @@ fn an_exit_fails_what_runs() {
         let mut state = at_stage(name);
         let attempt = of(&state, SLOT).attempt;
         let (status, tail) = (ExitStatus::Unknown, Redacted::default());
-        let fact = Fact::Exited { slot: slot(SLOT), attempt, status, tail };
+        let fact =
+            Fact::Exited { slot: slot(SLOT), attempt, workload: Handle::default(), status, tail };
         let runs = matches!(
             name,
             StageName::BootstrapRunning
@@ -130,7 +131,10 @@ fn an_exit_ends_the_step_at_hand() {
     let _sent = dispatch(&mut state, SLOT, kind, 1, at(1));
     let attempt = of(&state, SLOT).attempt;
     let (status, tail) = (ExitStatus::Code(0), Redacted::default());
-    let _failed = state.fold(Fact::Exited { slot: slot(SLOT), attempt, status, tail }, at(2));
+    let _failed = state.fold(
+        Fact::Exited { slot: slot(SLOT), attempt, workload: Handle::default(), status, tail },
+        at(2),
+    );
     let ends: Vec<_> = state.take_settled().iter().map(|settled| settled.end).collect();
     assert_eq!(ends, [StepEnd::NoEffect]);
     assert!(of(&state, SLOT).pending.is_none());

@@ -41,8 +41,8 @@ pub(crate) fn decide(
 
 /// The part of a plan that makes something happen.
 fn acts(plan: &ReconcilePlan) -> ReconcilePlan {
-    let (requeue_at, reasons, waiting) = (None, Vec::new(), Vec::new());
-    ReconcilePlan { requeue_at, reasons, waiting, ..plan.clone() }
+    let (requeue_at, reasons, waiting, parked) = (None, Vec::new(), Vec::new(), Vec::new());
+    ReconcilePlan { requeue_at, reasons, waiting, parked, ..plan.clone() }
 }
 
 /// A slot gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
@@ -96,6 +96,8 @@ fn counts_agree(group: &GroupState) {
     assert_eq!(group.busy(), count(&|r| r.pending.is_some() || r.ambiguity.is_some()));
     assert_eq!(group.failing(), count(&|r| r.backoff.failures > 0));
     assert_eq!(group.owning(), count(&|r| r.may_own()));
+    assert_eq!(group.started(), count(&|r| r.is_started()));
+    assert_eq!(group.completed(), count(&|r| r.is_completed()));
     for stage in StageName::ALL {
         assert_eq!(group.in_stage(stage), count(&|r| r.stage.name() == stage));
     }

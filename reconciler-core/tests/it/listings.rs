@@ -25,7 +25,11 @@ fn ready(shape: &ClusterShape, n: u32) -> NodeRecord {
     let text = format!("web-{n}");
     let (lease, endpoint) =
         (lease(&format!("l-{n}")), reconciler_core::observed::Endpoint::default());
-    in_stage(shape, &text, NodeStage::Dormant { lease, endpoint, member: member() })
+    in_stage(
+        shape,
+        &text,
+        NodeStage::Dormant { lease, endpoint, member: member(), completed: None },
+    )
 }
 
 /// Ten ready nodes.

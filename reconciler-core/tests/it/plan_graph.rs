@@ -71,8 +71,17 @@ fn every_step_is_complete() {
     }
     let text = plan.canonical();
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let members =
-        ["after", "attempt", "brings", "inverse", "key", "requires", "spec", "timeout-ms"];
+    let members = [
+        "after",
+        "attempt",
+        "brings",
+        "inverse",
+        "key",
+        "requires",
+        "session",
+        "spec",
+        "timeout-ms",
+    ];
     for step in read["steps"].as_array().expect("steps") {
         let names: Vec<_> = step.as_object().expect("a step").keys().collect();
         assert_eq!(names, members, "an explicit none is a null, not a gap");

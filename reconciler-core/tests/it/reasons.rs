@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use reconciler_core::{
-    desired::ClusterShape,
+    desired::{ClusterShape, GateCondition, GroupKind, Power},
     effect::{CommandKind, FailureClass, Listing, OwnedLease},
     fold::Fact,
     hold::{Hold, HoldCode},
@@ -16,8 +16,8 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    FENCE, at, definite, dispatch, failure, group, in_stage, of, owned, provider, reported, shape,
-    shape_with, slot, stage, state,
+    FENCE, Gated, at, definite, dispatch, failure, gated, group, in_stage, of, owned, powered,
+    provider, reported, shape, shape_with, slot, stage, state,
 };
 use crate::ladder_table::rows;
 use crate::world::GRACE;
@@ -76,7 +76,13 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::GroupHeld(_)
         | Rung::ProviderPaused
         | Rung::Parallelism
-        | Rung::Overshoot { .. } => panic!("these need more than one record: {rung:?}"),
+        | Rung::Overshoot { .. }
+        | Rung::Gate(_)
+        | Rung::Dependents(_)
+        | Rung::Off
+        | Rung::Turn { .. }
+        | Rung::BeginDelete(DeleteReason::Rerun)
+        | Rung::Completed => panic!("these need more than one record: {rung:?}"),
     }
     facts
 }
@@ -267,4 +273,37 @@ fn a_change_of_the_group_names_both_sides() {
     let explained =
         told(&state([record]), &shape_with(2, &[("web", 1, "v1")], &patient), "web-0", at(0));
     assert_eq!(explained.rung, "retune");
+}
+
+/// P7: what a gate, an order of removal and power hold back names whom it waits for and what leads on.
+#[test]
+fn what_other_groups_hold_back_names_them() {
+    let groups: [Gated<'_>; 2] = [
+        ("db", 1, GroupKind::Service, &[]),
+        ("web", 2, GroupKind::Service, &[("db", GateCondition::Ready)]),
+    ];
+    let shape = gated(1, "v1", &groups).expect("a shape");
+    let held = state([in_stage(&shape, "web-0", stage(StageName::New))]);
+    let explained = told(&held, &shape, "web-0", at(1));
+    assert_eq!((explained.rung, explained.due), ("gate", None));
+    names(&explained, &["waits for: db (0 of 1 ready)".to_owned()]);
+
+    let up = ["db-0", "web-0", "web-1"].map(|s| in_stage(&shape, s, stage(StageName::Dormant)));
+    let explained = told(&state(up.clone()), &shape.emptied(), "db-0", at(1));
+    assert_eq!(explained.rung, "dependents");
+    names(&explained, &["nodes of web that go first".to_owned()]);
+
+    let anew = powered(&shape, "web", Power::anew);
+    let explained = told(&state(up.clone()), &anew, "web-1", at(1));
+    assert_eq!(explained.rung, "turn");
+    names(
+        &explained,
+        &["round: 0", "wanted round: 1", "2 of 2 nodes are ready"].map(str::to_owned),
+    );
+
+    let off = powered(&shape, "web", |power| power.switched(true));
+    let rests = state([in_stage(&shape, "web-0", stage(StageName::EndpointKnown))]);
+    let explained = told(&rests, &off, "web-0", at(1));
+    assert_eq!(explained.rung, "off");
+    names(&explained, &["power: off", "levelhead start web-0"].map(str::to_owned));
 }

@@ -2,14 +2,15 @@
 
 use proptest::prelude::*;
 use reconciler_core::{
-    desired::{ClusterShape, Policy},
+    desired::{ClusterShape, GateCondition, GroupKind},
     effect::{ExitStatus, FailureClass, Listing, OwnedLease, WorkloadState},
     fold::Fact,
+    observed::Handle,
     redact::Redacted,
     time::{Millis, Timestamp},
 };
 
-use crate::fleet::{at, shape_with};
+use crate::fleet::{at, gated};
 use crate::world::{Fate, World};
 
 /// One thing that happens.
@@ -25,7 +26,9 @@ pub(crate) enum Input {
     Deliver(usize, Fate),
     /// Other counts and images are wanted.
     Shape(u32, u32, bool),
-    /// A workload ends.
+    /// Workloads of one of the groups are asked to rest, to run or to begin anew.
+    Ask(usize, Asked),
+    /// The workload of a thing ends, of a job well.
     Exit(usize),
     /// A lease vanishes at the provider.
     Vanish(usize),
@@ -43,6 +46,28 @@ pub(crate) enum Input {
     Late,
     /// The driver dies and another takes over.
     Restart,
+}
+
+/// What is asked of workloads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked {
+    Off,
+    On,
+    Anew,
+    SlotOff(u32),
+    SlotOn(u32),
+    SlotAnew(u32),
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    prop_oneof![
+        Just(Asked::Off),
+        Just(Asked::On),
+        Just(Asked::Anew),
+        (0_u32..4).prop_map(Asked::SlotOff),
+        (0_u32..4).prop_map(Asked::SlotOn),
+        (0_u32..4).prop_map(Asked::SlotAnew),
+    ]
 }
 
 fn fate() -> impl Strategy<Value = Fate> {
@@ -63,6 +88,7 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
         8 => prop_oneof![Just(usize::MAX), 0_usize..3].prop_map(Input::Pass),
         10 => (0_usize..8, fate()).prop_map(|(at, fate)| Input::Deliver(at, fate)),
         2 => (0_u32..5, 0_u32..4, any::<bool>()).prop_map(|(a, b, new)| Input::Shape(a, b, new)),
+        2 => (0_usize..3, asked()).prop_map(|(group, asked)| Input::Ask(group, asked)),
         1 => (0_usize..8).prop_map(Input::Exit),
         1 => (0_usize..8).prop_map(Input::Vanish),
         1 => Just(Input::List),
@@ -75,12 +101,21 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// The shape of every trace: two groups, one of which may be dropped.
+/// The shape of every trace: two groups, one of which may be dropped, and a job that waits for the other.
+///
+/// Every second shape has a gate between the two groups as well.
 fn wanted(generation: u64, big: u32, small: u32, new: bool) -> ClusterShape {
     let image = if new { "v2" } else { "v1" };
-    let groups = [("big", big, image), ("small", small, "v1")];
-    let declared = if small == 0 { &groups[..1] } else { &groups[..] };
-    shape_with(generation, declared, &Policy::default())
+    let after_big = [("big", GateCondition::Ready)];
+    let small_after: &[(&str, GateCondition)] =
+        if generation.is_multiple_of(2) { &after_big } else { &[] };
+    let groups = [
+        ("big", big, GroupKind::Service, &[][..]),
+        ("job", u32::from(new), GroupKind::Job, &[("big", GateCondition::Started)]),
+        ("small", small, GroupKind::Service, small_after),
+    ];
+    let declared = if small == 0 { &groups[..2] } else { &groups[..] };
+    gated(generation, image, declared).expect("a shape")
 }
 
 /// A world at the start of a trace.
@@ -102,8 +137,11 @@ pub(crate) fn apply(world: &mut World, input: &Input) {
         Input::Deliver(at, fate) => world.deliver(*at, *fate),
         Input::Shape(big, small, new) => {
             let next = world.shape.generation.next().get();
-            world.reshape(wanted(next, *big, *small, *new));
+            // As when a file is applied: what it declares, and the rounds that there were.
+            let next = wanted(next, *big, *small, *new).with_rounds_of(&world.shape);
+            world.reshape(next);
         }
+        Input::Ask(at, asked) => ask(world, *at, *asked),
         Input::Exit(at) => exit(world, *at),
         Input::Vanish(at) => {
             if let Some(attempt) = world.things.keys().nth(*at).copied() {
@@ -137,17 +175,36 @@ pub(crate) fn apply(world: &mut World, input: &Input) {
     }
 }
 
+/// Asks for another power of one group.
+fn ask(world: &mut World, at: usize, asked: Asked) {
+    let Some(spec) = world.shape.groups().nth(at) else { return };
+    let (name, count, power) = (spec.group.clone(), spec.count, &spec.power);
+    let power = match asked {
+        Asked::Off => power.switched(true),
+        Asked::On => power.switched(false),
+        Asked::Anew => power.anew(),
+        Asked::SlotOff(index) => power.switched_slot(index, true, count),
+        Asked::SlotOn(index) => power.switched_slot(index, false, count),
+        Asked::SlotAnew(index) => power.anew_slot(index),
+    };
+    let next = world.shape.with_power([(name, power)].into());
+    world.reshape(next);
+}
+
 /// The workload of one thing ends, and its provider says so.
 fn exit(world: &mut World, at: usize) {
     let Some((attempt, thing)) = world.things.iter_mut().nth(at) else { return };
     if !matches!(thing.workload, WorkloadState::Running { .. }) {
         return;
     }
-    let (status, tail) = (ExitStatus::Code(1), Redacted::new("bye"));
+    let status = ExitStatus::Code(i32::from(thing.slot.group.as_str() != "job"));
+    let tail = Redacted::new("bye");
     thing.workload = WorkloadState::Exited { status: status.clone(), tail: tail.clone() };
     let (slot, uuid) = (thing.slot.clone(), *attempt);
     let present = world.state.record(&slot).map(|record| record.attempt);
     if let Some(attempt) = present.filter(|attempt| attempt.uuid == uuid) {
-        let _verdict = world.state.fold(Fact::Exited { slot, attempt, status, tail }, world.now);
+        let workload = Handle::default();
+        let fact = Fact::Exited { slot, attempt, workload, status, tail };
+        let _verdict = world.state.fold(fact, world.now);
     }
 }

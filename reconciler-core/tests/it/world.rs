@@ -6,15 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use reconciler_core::{
-    desired::ClusterShape,
+    desired::{ClusterShape, GroupKind},
     effect::{
-        CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Listing, Look,
-        NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
+        CommandKind, EffectFailure, EffectOutcome, EffectReport, ExitStatus, FailureClass, Listing,
+        Look, NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
     },
     fold::{Fact, Verdict},
     id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
     observed::{ClusterState, Endpoint, Handle, LeaseFacts},
-    reconcile::ReconcilePlan,
+    reconcile::{Parked, ReconcilePlan},
+    redact::Redacted,
     time::{Millis, Timestamp},
 };
 
@@ -73,6 +74,7 @@ pub(crate) struct World {
     /// True where no lease comes with its endpoint, as a plan predicts it.
     pub(crate) endpoints_late: bool,
     waiting: BTreeSet<LogicalNodeId>,
+    parked: Parked,
     next_step: u64,
 }
 
@@ -90,6 +92,7 @@ impl World {
             lied: false,
             endpoints_late: false,
             waiting: BTreeSet::new(),
+            parked: Parked::default(),
             next_step: 0,
         };
         world.reshape(shape);
@@ -115,10 +118,12 @@ impl World {
         self.state.mark_due(self.now);
         let mut slots = self.state.take_dirty();
         slots.append(&mut self.waiting);
+        self.parked.release(&self.state, &self.shape, &mut slots);
         let mut plan = laws_single::decide(&self.state, &self.shape, self.now, &slots);
         plan.admit(free);
         let whole = plan.clone();
         self.waiting = plan.waiting.drain(..).collect();
+        self.parked.park(&mut plan);
         for (slot, transition) in plan.take_transitions() {
             let verdict = self.state.fold(Fact::Decided { slot, transition }, self.now);
             assert_eq!(verdict, Verdict::Applied, "what was decided is always legal");
@@ -272,6 +277,7 @@ impl World {
             }
         }
         self.state = laws_single::journaled(&self.state, self.seen);
+        self.parked = Parked::default();
         let _none_at_times = self.state.fold(Fact::Resumed, self.now);
         let shape = self.shape.clone();
         self.reshape(shape);
@@ -314,6 +320,25 @@ impl World {
         let _plan = self.pass();
         while !self.flights.is_empty() {
             self.deliver(0, Fate::Succeed);
+        }
+        self.finish_jobs();
+    }
+
+    /// Every job that runs ends well.
+    pub(crate) fn finish_jobs(&mut self) {
+        let records = laws_single::records(&self.state);
+        let jobs = records.iter().filter(|record| record.policy.kind == GroupKind::Job);
+        for record in jobs {
+            let Some(thing) = self.things.get_mut(&record.attempt.uuid) else { continue };
+            let running = matches!(thing.workload, WorkloadState::Running { .. });
+            let Some(workload) = record.stage.workload().filter(|_| running).cloned() else {
+                continue;
+            };
+            let (status, tail) = (ExitStatus::Code(0), Redacted::default());
+            thing.workload = WorkloadState::Exited { status: status.clone(), tail: tail.clone() };
+            let (slot, attempt) = (record.slot.clone(), record.attempt);
+            let fact = Fact::Exited { slot, attempt, workload, status, tail };
+            let _stale_at_times = self.state.fold(fact, self.now);
         }
     }
 

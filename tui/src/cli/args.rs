@@ -82,6 +82,28 @@ pub(crate) struct Going {
     pub(crate) pace: Duration,
 }
 
+/// How a change is shown, or confirmed without being asked for.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Confirming {
+    /// Show the plan and its hash, and change nothing.
+    #[arg(long, conflicts_with_all = ["confirm", "yes"])]
+    pub(crate) dry_run: bool,
+    /// Do what a dry run with this hash showed.
+    #[arg(long, value_name = "HASH", conflicts_with = "yes")]
+    pub(crate) confirm: Option<PlanHash>,
+}
+
+/// What a verb of power needs beside its names.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Powering {
+    #[command(flatten)]
+    pub(crate) file: FileFlag,
+    #[command(flatten)]
+    pub(crate) how: Confirming,
+    #[command(flatten)]
+    pub(crate) going: Going,
+}
+
 /// A verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -165,6 +187,8 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         file: FileArg,
         #[command(flatten)]
+        how: Confirming,
+        #[command(flatten)]
         going: Going,
     },
     /// Change how many nodes groups have, without touching the file.
@@ -173,15 +197,47 @@ pub(crate) enum RunVerb {
         #[arg(value_name = "GROUP=N", required = true, value_parser = count)]
         counts: Vec<(GroupId, u32)>,
         #[command(flatten)]
-        file: FileFlag,
-        /// Show the plan and its hash, and change nothing.
-        #[arg(long, conflicts_with_all = ["confirm", "yes"])]
-        dry_run: bool,
-        /// Do what a dry run with this hash showed.
-        #[arg(long, value_name = "HASH", conflicts_with = "yes")]
-        confirm: Option<PlanHash>,
+        rest: Powering,
+    },
+    /// End workloads; their nodes keep their leases and rest.
+    Stop {
+        /// Groups such as `web`, or slots such as `web-0`.
+        #[arg(value_name = "GROUP|SLOT", required = true)]
+        subjects: Vec<String>,
         #[command(flatten)]
-        going: Going,
+        rest: Powering,
+    },
+    /// Start workloads that were stopped.
+    Start {
+        /// Groups such as `web`, or slots such as `web-0`.
+        #[arg(value_name = "GROUP|SLOT", required = true)]
+        subjects: Vec<String>,
+        #[command(flatten)]
+        rest: Powering,
+    },
+    /// Let workloads begin anew on their leases, one of each group at a time.
+    Restart {
+        /// Groups such as `web`, or slots such as `web-0`.
+        #[arg(value_name = "GROUP|SLOT", required = true)]
+        subjects: Vec<String>,
+        #[command(flatten)]
+        rest: Powering,
+    },
+    /// Run jobs again, each of their nodes as a fresh attempt.
+    Run {
+        /// Groups of kind `job`.
+        #[arg(value_name = "GROUP", required = true)]
+        groups: Vec<GroupId>,
+        #[command(flatten)]
+        rest: Powering,
+    },
+    /// Take groups away with all of their nodes, without touching the file.
+    Rm {
+        /// The groups.
+        #[arg(value_name = "GROUP", required = true)]
+        groups: Vec<GroupId>,
+        #[command(flatten)]
+        rest: Powering,
     },
     /// Show how the run stands.
     Status {

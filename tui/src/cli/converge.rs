@@ -20,7 +20,7 @@ use super::{
     logging, out, plan, plan_text,
     progress::Progress,
     signals::{Stops, exit_of},
-    style,
+    status, style,
 };
 
 /// Least time between two looks at the run while it is followed.
@@ -60,7 +60,14 @@ fn unconfirmed(context: &Context, edit: &Edit, plan: &PlanView) -> Failure {
         Edit::File { .. } => {
             failure.hint(context.command(&format!("apply {file} --confirm {hash}")))
         }
-        Edit::Counts { .. } | Edit::Down | Edit::None => failure.hint("add --yes to do it"),
+        Edit::None
+        | Edit::Counts { .. }
+        | Edit::Down
+        | Edit::Stop { .. }
+        | Edit::Start { .. }
+        | Edit::Restart { .. }
+        | Edit::Run { .. }
+        | Edit::Remove { .. } => failure.hint("add --yes to do it"),
     }
 }
 
@@ -129,7 +136,7 @@ async fn follow(
             () = tokio::time::sleep_until(deadline) => {
                 let text = format!("not converged within --timeout {}", style::length(ms(going.timeout)));
                 let failure = Failure { details: doubts, ..Failure::new(Exit::TimedOut, text) };
-                return Err(failure.hint(status(context)));
+                return Err(failure.hint(look(context)));
             }
         };
         progress.show(&view);
@@ -137,7 +144,7 @@ async fn follow(
         doubts = doubted.map(|drift| format!("drift: {}", drift.line())).collect();
         if view.generation > generation {
             let text = format!("generation {generation} was superseded by {}", view.generation);
-            return Err(Failure::new(Exit::NotConverged, text).hint(status(context)));
+            return Err(Failure::new(Exit::NotConverged, text).hint(look(context)));
         }
         match view.state {
             RunState::Converged | RunState::Held => {
@@ -159,6 +166,9 @@ fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
         "{word}: {} of {} nodes ready, generation {}, pass {}",
         view.ready, view.want, view.generation, view.pass
     ));
+    for line in status::gated(view) {
+        out::note(line);
+    }
     for hold in &view.holds {
         out::note(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
         out::note(format!("next: {}", context.way_out(hold)));
@@ -173,7 +183,7 @@ fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn status(context: &Context) -> String {
+fn look(context: &Context) -> String {
     context.command(&format!("status {}", context.file_word()))
 }
 
@@ -200,8 +210,8 @@ async fn ask(plan: &PlanView) -> Result<bool, Failure> {
         out::note("nobody can be asked here");
         return Ok(false);
     }
-    let risky = plan.destroy > 0 || plan.replace > 0;
-    let question = if risky { "This takes nodes away. Go on? Type yes: " } else { "Go on? [y/N] " };
+    let risky = plan.destroy.max(plan.replace) > 0 || plan.stop.max(plan.restart) > 0;
+    let question = if risky { "This ends what runs. Go on? Type yes: " } else { "Go on? [y/N] " };
     let answer = tokio::task::spawn_blocking(move || {
         let mut err = io::stderr().lock();
         write!(err, "{question}")?;

@@ -2,9 +2,15 @@
 
 use driver::view::Edit;
 
-use super::{args::Going, context::Context, converge, exit::Outcome};
+use super::{
+    args::{Confirming, Going},
+    change,
+    context::Context,
+    exit::Outcome,
+};
 
 /// Takes everything down.
-pub(crate) async fn run(context: &Context, going: &Going) -> Outcome {
-    converge::change(context, Edit::Down, going).await
+pub(crate) async fn run(context: &Context, how: &Confirming, going: &Going) -> Outcome {
+    let words = format!("down {}", context.file_word());
+    change::run(context, Edit::Down, &words, how, going).await
 }

@@ -12,8 +12,9 @@ use super::{
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, logging, logs, node, out, plan, release, scale, status, up, validate,
-    watch,
+    explain, export, init, logging, logs, node, out, plan,
+    power::{self, Ask},
+    release, scale, status, up, validate, watch,
 };
 
 /// Runs the command line with the providers of `catalogue`.
@@ -94,10 +95,24 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
             apply::run(&context(&file.file)?, confirm, &going).await
         }
         RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
-        RunVerb::Down { file, going } => down::run(&context(&file.file)?, &going).await,
-        RunVerb::Scale { counts, file, dry_run, confirm, going } => {
-            let how = scale::How { dry_run, confirm };
-            scale::run(&context(&file.file)?, counts, how, &going).await
+        RunVerb::Down { file, how, going } => down::run(&context(&file.file)?, &how, &going).await,
+        RunVerb::Scale { counts, rest } => {
+            scale::run(&context(&rest.file.file)?, counts, &rest.how, &rest.going).await
+        }
+        RunVerb::Stop { subjects, rest } => {
+            power::run(&context(&rest.file.file)?, Ask::Stop(subjects), &rest).await
+        }
+        RunVerb::Start { subjects, rest } => {
+            power::run(&context(&rest.file.file)?, Ask::Start(subjects), &rest).await
+        }
+        RunVerb::Restart { subjects, rest } => {
+            power::run(&context(&rest.file.file)?, Ask::Restart(subjects), &rest).await
+        }
+        RunVerb::Run { groups, rest } => {
+            power::run(&context(&rest.file.file)?, Ask::Run(groups), &rest).await
+        }
+        RunVerb::Rm { groups, rest } => {
+            power::run(&context(&rest.file.file)?, Ask::Remove(groups), &rest).await
         }
         RunVerb::Status { file, problems } => status::run(&looking(&file.file)?, problems).await,
         RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,

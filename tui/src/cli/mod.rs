@@ -5,6 +5,7 @@
 mod apply;
 mod args;
 mod attach;
+mod change;
 mod completions;
 mod console;
 mod context;
@@ -24,6 +25,7 @@ mod node;
 mod out;
 mod plan;
 mod plan_text;
+mod power;
 mod progress;
 mod release;
 mod scale;

@@ -26,9 +26,18 @@ pub(crate) fn summary(plan: &PlanView) -> String {
     if plan.empty {
         return format!("Nothing to do: {} nodes are as they should be.", plan.unchanged);
     }
+    let powered = [(plan.stop, "stop"), (plan.start, "start"), (plan.restart, "restart")];
+    let powered =
+        powered.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} to {word}, "));
     format!(
-        "Plan: {} to create, {} to replace, {} to repair, {} to destroy, {} unchanged, {} held.",
-        plan.create, plan.replace, plan.repair, plan.destroy, plan.unchanged, plan.blocked
+        "Plan: {} to create, {} to replace, {} to repair, {} to destroy, {}{} unchanged, {} held.",
+        plan.create,
+        plan.replace,
+        plan.repair,
+        plan.destroy,
+        powered.collect::<String>(),
+        plan.unchanged,
+        plan.blocked
     )
 }
 
@@ -38,6 +47,9 @@ const fn words(kind: ChangeKind) -> (&'static str, &'static str) {
         ChangeKind::Replace => ("-/+", "replace"),
         ChangeKind::Repair => ("~", "repair"),
         ChangeKind::Destroy => ("-", "destroy"),
+        ChangeKind::Stop => (".", "stop"),
+        ChangeKind::Start => (">", "start"),
+        ChangeKind::Restart => ("~", "restart"),
         ChangeKind::Blocked => ("!", "held"),
     }
 }

@@ -1,27 +1,20 @@
 //! `levelhead scale`: other counts, live; the file is not touched.
 
 use driver::view::Edit;
-use reconciler_core::id::{GroupId, PlanHash};
+use reconciler_core::id::GroupId;
 
 use super::{
-    args::Going,
+    args::{Confirming, Going},
+    change,
     context::Context,
-    converge,
     exit::{Exit, Failure, Outcome},
-    plan,
 };
-
-/// How the change is confirmed, if not by asking.
-pub(crate) struct How {
-    pub(crate) dry_run: bool,
-    pub(crate) confirm: Option<PlanHash>,
-}
 
 /// Sets `counts`.
 pub(crate) async fn run(
     context: &Context,
     counts: Vec<(GroupId, u32)>,
-    how: How,
+    how: &Confirming,
     going: &Going,
 ) -> Outcome {
     let words: Vec<String> = counts.iter().map(|(group, n)| format!("{group}={n}")).collect();
@@ -31,17 +24,6 @@ pub(crate) async fn run(
         return Err(Failure::new(Exit::Usage, format!("`{twice}` is given two counts")));
     }
     let edit = Edit::Counts { counts: counts.into_iter().collect() };
-    if how.dry_run {
-        let found = plan::dry_run(context, &edit).await?;
-        let file = context.file_word();
-        let words = words.join(" ");
-        let next =
-            context.command(&format!("scale {words} --file {file} --confirm {}", found.hash));
-        plan::show(context, &found, &next)?;
-        return Ok(Exit::Done);
-    }
-    match how.confirm {
-        Some(hash) => converge::confirmed(context, edit, hash, going).await,
-        None => converge::change(context, edit, going).await,
-    }
+    let words = format!("scale {} --file {}", words.join(" "), context.file_word());
+    change::run(context, edit, &words, how, going).await
 }

@@ -1,11 +1,13 @@
 //! `levelhead status`: how the run stands, from the driver or, without one, from the journal.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use driver::{
     Offline, config, system_clock,
-    view::{DriftView, FileView, NodeView, RunState, RunView},
+    view::{DriftView, FileView, GroupView, NodeView, RunState, RunView},
 };
+
+use reconciler_core::{desired::ClusterShape, id::GroupId, observed::StageName};
 
 use super::{
     context::Context,
@@ -40,18 +42,24 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
     view.file = Some(FileView {
         path: context.file.display().to_string(),
         problem: None,
-        differs: differs(context, &view),
+        differs: differs(context, &view, ClusterShape::counts, |group| group.want),
+        off_differs: differs(context, &view, ClusterShape::offs, |group| group.off),
     });
     Ok(Arc::new(view))
 }
 
-/// Where the file and the live shape differ.
-fn differs(context: &Context, view: &RunView) -> Vec<(reconciler_core::id::GroupId, u32, u32)> {
-    let live = view.groups.iter().map(|group| (group.group.clone(), group.want)).collect();
+/// Where the file and the live shape differ in a number of each group.
+fn differs(
+    context: &Context,
+    view: &RunView,
+    in_file: fn(&ClusterShape) -> BTreeMap<GroupId, u32>,
+    live: fn(&GroupView) -> u32,
+) -> Vec<(GroupId, u32, u32)> {
     if context.loaded.digest.is_empty() {
         return Vec::new();
     }
-    config::differs(&context.loaded.shape.counts(), &live)
+    let live = view.groups.iter().map(|group| (group.group.clone(), live(group))).collect();
+    config::differs(&in_file(&context.loaded.shape), &live)
 }
 
 fn show(context: &Context, view: &RunView, problems: bool) {
@@ -69,11 +77,18 @@ fn show(context: &Context, view: &RunView, problems: bool) {
     ));
     for group in &view.groups {
         out::line(format!(
-            "{:<20} {:>6} {:>6} {:>6} {:>8}  {}",
-            group.group, group.want, group.ready, group.held, group.deleting, group.provider
+            "{:<20} {:>6} {:>6} {:>6} {:>8}  {}{}",
+            group.group,
+            group.want,
+            group.ready,
+            group.held,
+            group.deleting,
+            group.provider,
+            asides(group)
         ));
     }
-    let shown: Vec<&NodeView> = view.nodes.iter().filter(|node| !problems || !node.ready).collect();
+    let shown: Vec<&NodeView> =
+        view.nodes.iter().filter(|node| !problems || !as_wanted(node)).collect();
     if !shown.is_empty() {
         out::line(format!("\n{:<20} {:<18} {:>4} {:<24} WHY", "NODE", "STAGE", "TRY", "ENDPOINT"));
     }
@@ -95,6 +110,20 @@ fn show(context: &Context, view: &RunView, problems: bool) {
     }
 }
 
+/// True if a node serves, or rests as it is to.
+fn as_wanted(node: &NodeView) -> bool {
+    let leased = [StageName::New, StageName::LeaseCreated, StageName::EndpointKnown];
+    let rests = leased.contains(&node.stage) && node.hold.is_none();
+    if node.off { rests || node.completed } else { node.ready }
+}
+
+/// What is to be said of a group beside its counts.
+fn asides(group: &GroupView) -> String {
+    let off = (group.off > 0).then(|| format!(", {} off", group.off));
+    let done = group.completed.map(|n| format!(", job: {n} of {} completed", group.want));
+    format!("{}{}", off.unwrap_or_default(), done.unwrap_or_default())
+}
+
 fn node_line(view: &RunView, node: &NodeView) -> String {
     let wait = node.due.map(|at| format!(" ({} left)", style::length(at.since(view.at).get())));
     let mark = if node.deleting { "deleting, " } else { "" };
@@ -109,6 +138,12 @@ fn node_line(view: &RunView, node: &NodeView) -> String {
     )
 }
 
+/// Groups with nodes that wait for other groups, a line each.
+pub(crate) fn gated(view: &RunView) -> impl Iterator<Item = String> {
+    let waiting = view.groups.iter().filter(|group| !group.waits_for.is_empty());
+    waiting.map(|group| format!("{} waits for {}", group.group, group.waits_for.join(", ")))
+}
+
 /// What is worth a line beside the tables.
 fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     let mut lines = Vec::new();
@@ -118,6 +153,7 @@ fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     for drift in view.drift.iter().filter(told) {
         lines.push(format!("drift: {}", drift.line()));
     }
+    lines.extend(gated(view));
     for hold in &view.holds {
         lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
         lines.push(format!("next: {}", context.way_out(hold)));
@@ -125,6 +161,11 @@ fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     if let Some(file) = &view.file {
         for (group, in_file, live) in &file.differs {
             lines.push(format!("{group}: {} says {in_file}, live is {live}", file.path));
+        }
+        for (group, in_file, live) in &file.off_differs {
+            let path = &file.path;
+            lines
+                .push(format!("{group}: {path} has {in_file} nodes switched off, live are {live}"));
         }
         if let Some(problem) = &file.problem {
             lines.push(format!("{}: {problem}", file.path));

@@ -48,9 +48,11 @@ fn is_grave(group: &PlanGroupView) -> bool {
     let empties = group.to == 0 && group.from > 0;
     empties
         || group.changes.iter().any(|change| match change.kind {
-            ChangeKind::Replace => true,
+            ChangeKind::Replace | ChangeKind::Stop | ChangeKind::Restart => true,
             ChangeKind::Destroy => change.ready,
-            ChangeKind::Create | ChangeKind::Repair | ChangeKind::Blocked => false,
+            ChangeKind::Create | ChangeKind::Repair | ChangeKind::Start | ChangeKind::Blocked => {
+                false
+            }
         })
 }
 

@@ -3,6 +3,7 @@
 mod accept;
 mod files;
 mod fuzz;
+mod gates;
 mod refuse;
 mod render;
 mod support;

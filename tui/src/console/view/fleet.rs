@@ -135,12 +135,17 @@ fn group_row(pen: &mut Pen<'_>, model: &Model, group: &GroupView, columns: Colum
         (Role::Bad, "failing", group.failing),
         (Role::Busy, "deleting", group.deleting),
         (Role::Bad, "orphans", group.orphans),
+        (Role::Faint, "off", group.off),
+        (Role::Good, "completed", group.completed.unwrap_or(0)),
     ];
     for (role, name, count) in counts {
         if count > 0 {
             pen.put(Role::Plain, "  ");
             pen.put(role, &format!("{name} {count}"));
         }
+    }
+    if !group.waits_for.is_empty() {
+        pen.put(Role::Hold, &format!("  waits for {}", group.waits_for.join(", ")));
     }
 }
 

@@ -32,8 +32,9 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
         pen.cell(Role::Plain, group.group.as_str(), name);
         let (role, want) = want(model, group);
         pen.cell(role, &want, 7);
-        let ready = if group.ready == group.want { Role::Good } else { Role::Busy };
-        pen.cell(ready, &format!("{}/{}", group.ready, group.want), 6);
+        let on = group.want.saturating_sub(group.off);
+        let ready = if group.ready == on { Role::Good } else { Role::Busy };
+        pen.cell(ready, &format!("{}/{on}", group.ready), 6);
         pen.put(Role::Plain, &histogram(group));
         if here && model.pane == Pane::Groups {
             pen.cover(Role::Selected);
@@ -89,9 +90,18 @@ fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> 
     out.push(fact("role", group.role.clone()));
     out.push(fact("provider", group.provider.to_string()));
     out.push(fact("revision", group.revision.clone()));
+    if let Some(completed) = group.completed {
+        out.push(fact("job", format!("{completed} of {} completed", group.want)));
+    }
+    let after = group.after.iter().map(|(on, condition)| format!("{on} {}", condition.as_str()));
+    let after: Vec<String> = after.collect();
+    if !after.is_empty() {
+        out.push(fact("after", after.join(", ")));
+    }
     let room = width.saturating_sub(10);
+    let first = out.len();
     for line in text::wrap(&group.command.join(" "), room).into_iter().take(2) {
-        out.push(fact(if out.len() == 7 { "command" } else { "" }, line));
+        out.push(fact(if out.len() == first { "command" } else { "" }, line));
     }
     out
 }

@@ -104,6 +104,9 @@ fn change(ink: Ink, change: &ChangeView, width: usize) -> Line {
         ChangeKind::Replace => (Role::Draft, '~', "replace"),
         ChangeKind::Repair => (Role::Busy, '*', "repair"),
         ChangeKind::Destroy => (Role::Bad, '-', "destroy"),
+        ChangeKind::Stop => (Role::Bad, '.', "stop"),
+        ChangeKind::Start => (Role::Good, '>', "start"),
+        ChangeKind::Restart => (Role::Draft, '~', "restart"),
         ChangeKind::Blocked => (Role::Bad, '!', "held"),
     };
     let ready = if change.ready { " (ready)" } else { "" };

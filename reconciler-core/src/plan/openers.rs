@@ -1,0 +1,87 @@
+//! The edges that gates make in a plan: which steps of other groups come before a step.
+//!
+//! A step that a gate held back follows the steps that opened it; one that had to wait for those that depend on it
+//! follows their last ones. Both are kept per group, so that a plan stays linear in its steps.
+
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+
+use super::step::StepKey;
+use crate::{
+    desired::{ClusterShape, GateCondition, RunNodeGroupSpec},
+    effect::CommandKind,
+    id::{GroupId, LogicalNodeId},
+    limits,
+};
+
+/// What a step does for those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Opens {
+    /// A workload runs.
+    Started,
+    /// A node is ready.
+    Ready,
+    /// A workload is gone.
+    Gone,
+}
+
+/// The steps of a plan so far that may open a gate, by group.
+#[derive(Debug, Default)]
+pub(super) struct Openers {
+    steps: BTreeMap<(GroupId, Opens), Vec<StepKey>>,
+}
+
+impl Openers {
+    /// Notes a step that was taken.
+    pub(super) fn note(&mut self, step: StepKey) {
+        let opens = match step.action {
+            CommandKind::StartBootstrap => Opens::Started,
+            CommandKind::BootstrapConvergenceObserved => Opens::Ready,
+            CommandKind::CancelBootstrap => Opens::Gone,
+            CommandKind::CreateLease | CommandKind::LookupEndpoint | CommandKind::DestroyLease => {
+                return;
+            }
+        };
+        self.steps.entry((step.slot.group.clone(), opens)).or_default().push(step);
+    }
+
+    /// Adds to `after` the steps of other groups that the next step of `slot` waited for.
+    ///
+    /// Of a larger group the last ones are named: in the order of a plan the others come before them.
+    pub(super) fn edges(
+        &self,
+        slot: &LogicalNodeId,
+        kind: CommandKind,
+        target: &ClusterShape,
+        after: &mut Vec<StepKey>,
+    ) {
+        let mut add = |group: &GroupId, opens| {
+            let steps = self.steps.get(&(group.clone(), opens)).into_iter().flatten().rev();
+            after.extend(steps.take(limits::GATE_EDGES_MAX).cloned());
+        };
+        match kind {
+            CommandKind::CreateLease | CommandKind::StartBootstrap => {
+                let Some(spec) = target.group(&slot.group) else { return };
+                for (on, condition) in &spec.policy.after {
+                    add(
+                        on,
+                        match condition {
+                            GateCondition::Started => Opens::Started,
+                            GateCondition::Ready | GateCondition::Completed => Opens::Ready,
+                        },
+                    );
+                }
+            }
+            CommandKind::CancelBootstrap if target.wanted(slot).is_none() => {
+                let waits =
+                    |spec: &&Arc<RunNodeGroupSpec>| spec.policy.after.contains_key(&slot.group);
+                for spec in target.groups().filter(waits) {
+                    add(&spec.group, Opens::Gone);
+                }
+            }
+            CommandKind::LookupEndpoint
+            | CommandKind::BootstrapConvergenceObserved
+            | CommandKind::CancelBootstrap
+            | CommandKind::DestroyLease => {}
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What operators asked of a slot's workload: to rest, or to begin anew in its turn.
+//!
+//! A node that rests keeps its lease and has no session. One that begins anew keeps its lease as well; of those that
+//! serve, one at a time does so, and only while every other one of its group serves.
+
+use alloc::{boxed::Box, sync::Arc};
+
+use super::{
+    ladder::{Decision, GroupContext, wait},
+    reason::Rung,
+};
+use crate::{
+    desired::{GroupKind, RunNodeGroupSpec},
+    effect::NodeManagerCommand,
+    fold::Transition,
+    observed::{DeleteReason, GroupState, NodeRecord, NodeStage, Remains},
+};
+
+/// How many nodes of a group that serve may begin anew now.
+pub(super) fn turns(seen: Option<&GroupState>, spec: Option<&RunNodeGroupSpec>) -> u32 {
+    let Some((seen, spec)) = seen.zip(spec).filter(|(_, spec)| !spec.power.is_plain()) else {
+        return 0;
+    };
+    u32::from(seen.busy() == 0 && seen.ready() == spec.count_on())
+}
+
+/// True if the workload of a record was started before its slot was last asked to begin anew.
+pub(super) fn is_behind(record: &NodeRecord, spec: &RunNodeGroupSpec) -> bool {
+    record.round < spec.power.round(record.slot.index)
+}
+
+/// A job that is to run again, and a workload that ended and is to serve now, do so as a fresh attempt.
+///
+/// What could not start again yet is not ended either: a closed gate is waited for first.
+pub(super) fn runs_again(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+    group: &mut GroupContext<'_>,
+) -> Option<Decision> {
+    let again = match wanted.policy.kind {
+        GroupKind::Service => record.is_completed(),
+        GroupKind::Job => {
+            let ran = record.may_run() || record.is_completed() || record.hold.is_some();
+            ran && is_behind(record, wanted)
+        }
+    };
+    let go = Decision::Move(Transition::BeginDelete(DeleteReason::Rerun));
+    again.then(|| closed(group).unwrap_or(go))
+}
+
+/// The wait for the gates of a group, while they are closed.
+fn closed(group: &mut GroupContext<'_>) -> Option<Decision> {
+    let lacks = Arc::clone(group.lacks());
+    (!lacks.is_empty()).then(|| wait(Rung::Gate(lacks), None))
+}
+
+/// What power has a record do; nothing where it is on and of the present round.
+pub(super) fn powered(
+    record: &NodeRecord,
+    wanted: Option<&RunNodeGroupSpec>,
+    group: &mut GroupContext<'_>,
+) -> Option<Decision> {
+    let wanted = wanted.filter(|wanted| record.deletion.is_none() && !wanted.power.is_plain())?;
+    let behind = is_behind(record, wanted);
+    if behind && !record.stage.has_workload() {
+        // Whatever is started from now on is of the present round.
+        let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
+        return Some(Decision::Move(Transition::Retune(Box::new(spec))));
+    }
+    if wanted.power.is_off(record.slot.index) {
+        return resting(record);
+    }
+    if !behind {
+        return None;
+    }
+    if let Some(closed) = closed(group) {
+        return Some(closed);
+    }
+    if record.is_ready() {
+        let Some(left) = group.turns.checked_sub(1) else {
+            let ready = group.observed.group(&group.name).map_or(0, |seen| seen.ready());
+            return Some(wait(Rung::Turn { ready, want: wanted.count_on() }, None));
+        };
+        group.turns = left;
+    }
+    cancel(record)
+}
+
+/// One step towards rest.
+fn resting(record: &NodeRecord) -> Option<Decision> {
+    match &record.stage {
+        NodeStage::New | NodeStage::LeaseCreated { .. } | NodeStage::EndpointKnown { .. } => {
+            Some(wait(Rung::Off, None))
+        }
+        NodeStage::Dormant { completed: Some(_), .. } => Some(Decision::Steady),
+        NodeStage::BootstrapRunning { .. }
+        | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
+        | NodeStage::Dormant { completed: None, .. } => cancel(record),
+        NodeStage::LeaseRequested | NodeStage::Failed { .. } | NodeStage::Destroyed { .. } => None,
+    }
+}
+
+/// The end of a session and its workload; nothing where there is none, or it ended well.
+pub(super) fn cancel(record: &NodeRecord) -> Option<Decision> {
+    let (lease, session, workload) = match &record.stage {
+        NodeStage::BootstrapRunning { lease, session, .. }
+        | NodeStage::SwactorJoined { lease, session, .. }
+        | NodeStage::Failed { remains: Remains::Session { lease, session }, .. } => {
+            (lease, session.id, &session.workload)
+        }
+        NodeStage::HandedOff { lease, member, .. }
+        | NodeStage::Dormant { lease, member, completed: None, .. } => {
+            (lease, member.session, &member.workload)
+        }
+        NodeStage::New
+        | NodeStage::LeaseRequested
+        | NodeStage::LeaseCreated { .. }
+        | NodeStage::EndpointKnown { .. }
+        | NodeStage::Dormant { completed: Some(_), .. }
+        | NodeStage::Failed { remains: Remains::Lease { .. } | Remains::Nothing, .. }
+        | NodeStage::Destroyed { .. } => return None,
+    };
+    Some(Decision::Command(NodeManagerCommand::CancelBootstrap {
+        lease: lease.clone(),
+        session,
+        workload: workload.clone(),
+        grace: record.policy.stop_grace,
+    }))
+}

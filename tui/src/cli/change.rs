@@ -1,0 +1,31 @@
+//! The verbs that change a run by an edit of its live shape: shown, confirmed by a hash, or asked for.
+
+use driver::view::Edit;
+
+use super::{
+    args::{Confirming, Going},
+    context::Context,
+    converge,
+    exit::{Exit, Outcome},
+    plan,
+};
+
+/// Shows `edit` or carries it out. `words` are the verb and what it names with the file, as they could be typed.
+pub(crate) async fn run(
+    context: &Context,
+    edit: Edit,
+    words: &str,
+    how: &Confirming,
+    going: &Going,
+) -> Outcome {
+    if how.dry_run {
+        let found = plan::dry_run(context, &edit).await?;
+        let next = context.command(&format!("{words} --confirm {}", found.hash));
+        plan::show(context, &found, &next)?;
+        return Ok(Exit::Done);
+    }
+    match how.confirm {
+        Some(hash) => converge::confirmed(context, edit, hash, going).await,
+        None => converge::change(context, edit, going).await,
+    }
+}
