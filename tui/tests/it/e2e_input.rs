@@ -45,6 +45,9 @@ fn a_kept_plan_is_done_and_a_changed_one_refused() {
     std::fs::write(&file, kept).expect("written");
     world.expect(0, &["apply", "FILE", "--plan", path]);
     assert_eq!(world.pids().len(), 2);
+    let text = world.expect(0, &["status", "FILE", "--fixture"]).out;
+    let lines = text.lines().filter(|line| line.starts_with("web-") && line.contains("lease="));
+    assert_eq!(lines.count(), 2, "a line per slot: {text}");
     world.expect(70, &["apply", "FILE", "--plan", path]);
     world.expect(0, &["down", "--yes", "FILE"]);
 }
