@@ -11,6 +11,7 @@ use checkpoint::{
 };
 use executor::seam::Provider;
 use reconciler_core::{
+    fixture::{self, Catalogue},
     fold::Fact,
     id::{PlanHash, ProviderName, RunName, Uuid},
     limits,
@@ -98,6 +99,16 @@ impl Offline {
             settled: true,
             parallelism: state.parallelism,
         }
+    }
+
+    /// The fleet as text, a line per slot with everything that decides, and a remark on what each kind is.
+    pub fn fleet_text(&self, run: &RunName, uuid: Uuid, now: Timestamp) -> String {
+        let state = self.state(self.given(run, uuid), false, now);
+        let catalogue = Catalogue::of(&state.cluster, [state.shape.as_ref()]);
+        let kinds = catalogue
+            .kinds()
+            .map(|(name, kind)| format!("# {name}: {}\n", kind.spec.canon().redacted().write()));
+        kinds.collect::<String>() + &fixture::print(&state.cluster, &catalogue, uuid)
     }
 
     /// Every record that the journal has.

@@ -15,8 +15,8 @@ use reconciler_core::{
     id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
     plan::{
-        Change, ChangeKind as CoreKind, LifecyclePlan, PlanHeader, PlanInput, PlanStep,
-        ProjectError, Scope, project,
+        Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, PlanStep, ProjectError, Scope,
+        project,
     },
     redact::Redacted,
     time::Timestamp,
@@ -279,8 +279,7 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         serial: plan.header.serial,
         base: plan.header.base,
         target: plan.header.target,
-        bound: Box::new(bound_view(&plan.header)),
-        specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
+        bound: Box::new(bound_view(plan)),
         steps: step_views(plan),
         create: 0,
         replace: 0,
@@ -334,7 +333,8 @@ fn change_view(change: &Change) -> ChangeView {
     ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
 }
 
-fn bound_view(header: &PlanHeader) -> BoundView {
+fn bound_view(plan: &LifecyclePlan) -> BoundView {
+    let header = &plan.header;
     BoundView {
         run: header.run,
         fence: header.fence,
@@ -342,6 +342,7 @@ fn bound_view(header: &PlanHeader) -> BoundView {
         spec: header.spec_digest,
         observation: header.observation_digest,
         capability: header.capability_digest,
+        specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
     }
 }
 

@@ -93,7 +93,7 @@ pub struct StepView {
     /// The bootstrap session of the attempt that it is about, if it is about one.
     #[serde(default)]
     pub session: Option<SessionId>,
-    /// What the attempt implements; described in the plan's specs.
+    /// What the attempt implements; described among what the plan is bound to.
     pub revision: RevisionDigest,
     /// The wave in which it may go out: at most the plan's parallelism of steps each.
     pub wave: u32,
@@ -114,6 +114,8 @@ pub struct BoundView {
     pub observation: PlanHash,
     /// The digest of what the providers can do.
     pub capability: PlanHash,
+    /// What each revision in it is, redacted.
+    pub specs: BTreeMap<RevisionDigest, Value>,
 }
 
 /// A plan.
@@ -131,10 +133,8 @@ pub struct PlanView {
     pub target: Generation,
     /// The groups that it touches or that exist.
     pub groups: Vec<PlanGroupView>,
-    /// What it is bound to.
+    /// What it is bound to, and what it is about.
     pub bound: Box<BoundView>,
-    /// What each revision in it is, redacted.
-    pub specs: BTreeMap<RevisionDigest, Value>,
     /// Its steps in a stable topological order.
     pub steps: Vec<StepView>,
     /// Nodes made.
@@ -183,7 +183,7 @@ impl PlanView {
             observation_digest: bound.observation,
             capability_digest: bound.capability,
         };
-        let specs = self.specs.iter().map(|(revision, spec)| Ok((*revision, canon(spec)?)));
+        let specs = bound.specs.iter().map(|(revision, spec)| Ok((*revision, canon(spec)?)));
         let steps = self.steps.iter().map(StepView::step);
         let plan = StoredPlan {
             header,

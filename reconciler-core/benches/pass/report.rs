@@ -1,7 +1,9 @@
 //! Figures, medians, and how they are printed.
 
 use std::io::{self, Write};
-use std::time::Instant;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// One figure, and the bar that it is held against.
 struct Figure {
@@ -87,13 +89,19 @@ pub(crate) fn middle(mut all: Vec<f64>) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// How long `run` takes, in nanoseconds.
+/// How much of a processor `run` takes, in nanoseconds: what others do on the machine does not count.
 pub(crate) fn timed<T>(run: impl FnOnce() -> T) -> f64 {
-    let start = Instant::now();
+    let start = processor_time();
     let out = run();
-    let taken = start.elapsed();
+    let taken = processor_time() - start;
     drop(std::hint::black_box(out));
-    taken.as_secs_f64() * 1e9
+    taken
+}
+
+/// What this thread has taken of a processor so far, in nanoseconds.
+fn processor_time() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(now).map_or(f64::NAN, |now| now.as_secs_f64() * 1e9)
 }
 
 /// The name of a size.

@@ -24,12 +24,12 @@ pub struct GroupState {
     pub(crate) reaped_at: Timestamp,
     /// When how many unproven signs were believed; kept for [`limits::MASS_WINDOW`] and not journaled.
     pub(crate) doubts: Vec<(Timestamp, u32)>,
-    pub(super) tally: Tally,
+    pub(crate) tally: Tally,
 }
 
 /// Counts over a group's records, kept up to date by each change.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     stages: [u32; StageName::ALL.len()],
     ready: u32,
     held: u32,

@@ -81,6 +81,16 @@ fn a_line_by_hand_says_only_what_it_is_about() {
     assert!(text.contains("web-1 #3 v2 failed since=+0 failure=rate-limited:500"), "{text}");
 }
 
+/// What decides beside the records stands in lines of its own.
+#[test]
+fn groups_and_providers_have_lines() {
+    let text = "provider fake listed=-500 paused=+9000 trouble=\"no route\"\n\
+                group web hold=observation.implausible hold.since=-7 hold.text=many reaped=-20 \
+                doubts=-500:3,-20:1\n";
+    let written = print(&fleet(text), &catalogue(), RUN);
+    assert!(written.ends_with(text), "{written}");
+}
+
 /// One node's life, a line per change: it comes up, is stable, breaks, comes back, and goes.
 #[test]
 fn a_life_reads_as_text() {

@@ -246,6 +246,9 @@ pub(crate) enum RunVerb {
         /// Show only what is not as it should be.
         #[arg(long)]
         problems: bool,
+        /// Show the journal's records as the text that tests are written in.
+        #[arg(long, hide = true, conflicts_with_all = ["problems", "json"])]
+        fixture: bool,
     },
     /// Print what happens, a line each, until interrupted.
     Watch {

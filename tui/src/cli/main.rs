@@ -114,7 +114,10 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Rm { groups, rest } => {
             power::run(&context(&rest.file.file)?, Ask::Remove(groups), &rest).await
         }
-        RunVerb::Status { file, problems } => status::run(&looking(&file.file)?, problems).await,
+        RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
+        RunVerb::Status { file, problems, .. } => {
+            status::run(&looking(&file.file)?, problems).await
+        }
         RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,
         RunVerb::Events { file, after, limit, follow } => {
             events::run(&looking(&file.file)?, after, limit, follow).await

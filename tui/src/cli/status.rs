@@ -26,6 +26,15 @@ pub(crate) async fn run(context: &Context, problems: bool) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// Shows the records of the journal as text, for whoever looks into the decider.
+pub(crate) fn fixture(context: &Context) -> Outcome {
+    let shape = &context.loaded.shape;
+    let offline = Offline::open(&context.paths)?;
+    let text = offline.fleet_text(&shape.run, shape.uuid, system_clock()());
+    text.lines().for_each(out::line);
+    Ok(Exit::Done)
+}
+
 /// The run as it is seen now.
 pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
     let view = if let Some(link) = context.attached()? {

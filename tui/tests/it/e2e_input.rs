@@ -25,6 +25,33 @@ fn a_bad_file_is_refused_with_the_place_of_its_faults() {
     assert!(!world.state().exists(), "nothing is written for a file that is not valid");
 }
 
+/// R80: a plan that was kept is done as it was shown, and refused if a byte of it was changed; nothing is written.
+#[test]
+fn a_kept_plan_is_done_and_a_changed_one_refused() {
+    let world = World::new(&servers("web", 2));
+    let kept = world.expect(0, &["plan", "FILE", "--json"]).out;
+    let file = world.file().with_file_name("plan.json");
+    let path = file.to_str().expect("a path");
+    for (from, to) in
+        [("\"timeout_ms\":1", "\"timeout_ms\":2"), ("web-0.1.", "web-0.2."), ("{", "")]
+    {
+        std::fs::write(&file, kept.replacen(from, to, 1)).expect("written");
+        let refused = world.expect(65, &["apply", "FILE", "--plan", path]);
+        assert!(refused.err.contains("plan.json"), "{refused:?}");
+    }
+    world.expect(65, &["apply", "FILE", "--plan", "gone.json"]);
+    world.expect(64, &["apply", "FILE"]);
+    assert!(!world.state().join("journal.db").exists(), "a refusal leaves no trace");
+    std::fs::write(&file, kept).expect("written");
+    world.expect(0, &["apply", "FILE", "--plan", path]);
+    assert_eq!(world.pids().len(), 2);
+    let text = world.expect(0, &["status", "FILE", "--fixture"]).out;
+    let lines = text.lines().filter(|line| line.starts_with("web-") && line.contains("lease="));
+    assert_eq!(lines.count(), 2, "a line per slot: {text}");
+    world.expect(70, &["apply", "FILE", "--plan", path]);
+    world.expect(0, &["down", "--yes", "FILE"]);
+}
+
 /// Words that make no sense, files that are not there, groups that nobody declared.
 #[test]
 fn what_makes_no_sense_has_its_exit_code() {
