@@ -118,6 +118,7 @@ fn a_listing_says_nothing_of_what_moved_since() {
         let (_, mut state) = fleet(10);
         list(&mut state, &[0, 1, 2, 3, 4, 5], &[], at(asked));
         assert_eq!(hold(&state), want, "asked {asked} ms after");
+        assert_eq!(state.take_notes().is_empty(), want.is_none(), "not even for a moment");
         assert_eq!(in_stage_n(&state, StageName::Dormant), 10);
     }
 }

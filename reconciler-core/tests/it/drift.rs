@@ -354,6 +354,10 @@ fn every_kind_has_its_own_text() {
     texts.dedup();
     assert_eq!(texts.len(), DriftKind::ALL.len());
     assert!(DriftKind::ALL.is_sorted());
+    for severity in [Severity::Info, Severity::Warning, Severity::Error, Severity::Blocker] {
+        let json = serde_json::to_string(&severity).expect("a severity is written");
+        assert_eq!(json, format!("\"{}\"", severity.as_str()));
+    }
     for kind in DriftKind::ALL {
         assert!(kind.repair() == Repair::Driver || kind.severity() > Severity::Info, "{kind:?}");
         let json = serde_json::to_string(&kind).expect("a kind is written");
