@@ -1,7 +1,7 @@
 //! Finds every drift of a run: providers, then groups, then slots, each once, in a stable order.
 
 use alloc::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     format,
     string::{String, ToString},
     vec::Vec,
@@ -13,9 +13,8 @@ use super::{
 };
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
-    effect::OwnedLease,
     hold::HoldCode,
-    id::{Fence, GroupId, LogicalNodeId, ProviderName},
+    id::{Fence, GroupId, LogicalNodeId, ProviderName, Uuid},
     observed::{ClusterState, GroupState},
 };
 
@@ -131,7 +130,7 @@ fn group(
             }
         };
         let both = ("a believable observation", hold.text.to_string());
-        out.push(Drift::new(subject(), kind, both, reason));
+        out.push(Drift::new(subject(), kind, both, reason).of_hold());
     }
     let count = spec.map_or(0, |spec| spec.count);
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
@@ -163,14 +162,15 @@ fn slots(
 
 /// What is there and no record accounts for: a second one of an attempt, a newer controller's, or any other.
 fn unaccounted(state: &GroupState, fence: Option<Fence>, out: &mut Vec<Drift>) {
-    let all: Vec<(&ProviderName, &OwnedLease)> = state.orphans().collect();
-    for (provider, owned) in &all {
+    let mut places: BTreeMap<(u32, Uuid), BTreeSet<(&ProviderName, &str)>> = BTreeMap::new();
+    for (provider, owned) in state.orphans() {
+        let identity = (owned.slot.index, owned.attempt);
+        places.entry(identity).or_default().insert((provider, owned.lease.id.as_str()));
+    }
+    for (provider, owned) in state.orphans() {
         let subject = DriftSubject::Slot(owned.slot.clone());
         let found = format!("{provider} holds {}", owned.lease.id);
-        let twin = |other: &&(&ProviderName, &OwnedLease)| {
-            let same = other.1.attempt == owned.attempt && other.1.slot == owned.slot;
-            same && (other.1.lease.id != owned.lease.id || other.0 != *provider)
-        };
+        let twins = places.get(&(owned.slot.index, owned.attempt)).map_or(0, BTreeSet::len);
         let record = state.record(owned.slot.index);
         let recorded = record.filter(|record| record.attempt.uuid == owned.attempt);
         let recorded = recorded.and_then(|record| record.stage.lease());
@@ -185,7 +185,7 @@ fn unaccounted(state: &GroupState, fence: Option<Fence>, out: &mut Vec<Drift>) {
             let both = (format!("fence {ours} at most"), format!("{found}, fence {}", owned.fence));
             let reason = "a newer controller made it";
             out.push(Drift::new(subject, DriftKind::Fence, both, reason));
-        } else if recorded.is_some() || all.iter().any(|other| twin(&other)) {
+        } else if recorded.is_some() || twins > 1 {
             let expected = recorded
                 .map_or_else(|| String::from("one lease"), |l| format!("lease {} alone", l.id));
             let reason = "one identity was observed in two places";

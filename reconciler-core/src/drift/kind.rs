@@ -112,6 +112,8 @@ pub struct Drift {
     pub found: String,
     /// Why it is one, in plain words.
     pub reason: &'static str,
+    /// True if a hold stands behind it, which can be released.
+    is_held: bool,
 }
 
 impl DriftKind {
@@ -236,14 +238,20 @@ impl Drift {
     ) -> Self {
         let (severity, repair) = (kind.severity(), kind.repair());
         let (expected, found) = (expected.into(), found.into());
-        Self { subject, kind, severity, repair, expected, found, reason }
+        Self { subject, kind, severity, repair, expected, found, reason, is_held: false }
+    }
+
+    /// The same drift, which is that of a hold.
+    pub(super) fn of_hold(mut self) -> Self {
+        self.is_held = true;
+        self
     }
 
     /// The same drift, which a hold leaves to a person.
     pub(super) fn held(mut self) -> Self {
         self.severity = self.severity.max(Severity::Error);
         self.repair = self.repair.max(Repair::Person);
-        self
+        self.of_hold()
     }
 
     /// What differs in one stable text.
@@ -254,12 +262,18 @@ impl Drift {
     /// The command that leads on, where the driver does not.
     pub fn way_out(&self) -> Option<String> {
         let subject = &self.subject;
-        match (self.repair, self.kind) {
-            (Repair::Driver, _) | (_, DriftKind::Unobserved | DriftKind::PartlyObserved) => None,
-            (_, DriftKind::Unmanaged) => Some(String::from("levelhead status")),
+        match (self.repair, &self.subject) {
+            (Repair::Driver, _) | (_, DriftSubject::Provider(_)) => None,
             // Which of the two is to stay is for a person to say, at the provider.
-            (_, DriftKind::DuplicateIdentity) => Some(format!("levelhead explain {subject}")),
-            (Repair::Person | Repair::Refused, _) => Some(Hold::way_out(&format!("{subject}"))),
+            (_, DriftSubject::Slot(_)) if self.kind == DriftKind::DuplicateIdentity => {
+                Some(format!("levelhead explain {subject}"))
+            }
+            (_, DriftSubject::Group(_) | DriftSubject::Slot(_)) if self.is_held => {
+                Some(Hold::way_out(&format!("{subject}")))
+            }
+            (_, DriftSubject::Group(_) | DriftSubject::Slot(_)) => {
+                Some(String::from("levelhead status"))
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::ExitUnknown => return None,
     };
     let both = (expected, hold.text.to_string());
-    Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason))
+    Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason).of_hold())
 }
 
 /// Every drift of a slot that has a record.

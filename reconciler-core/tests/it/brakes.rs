@@ -115,6 +115,18 @@ fn the_share_is_exact() {
     assert_eq!(wide.mass_max(10), 9, "what may vanish at once may look broken as well");
 }
 
+/// A listing is a look at the past: of a node that moved since it was asked for it says nothing.
+#[test]
+fn a_listing_says_nothing_of_what_moved_since() {
+    for (asked, want) in [(0, None), (1, Some(HoldCode::MassUnhealthy))] {
+        let (_, mut state) = fleet(10);
+        list(&mut state, &[0, 1, 2, 3, 4, 5], &[], at(asked));
+        assert_eq!(hold(&state), want, "asked {asked} ms after");
+        assert_eq!(state.take_notes().is_empty(), want.is_none(), "not even for a moment");
+        assert_eq!(in_stage_n(&state, StageName::Dormant), 10);
+    }
+}
+
 /// D6: a look by id proves it; what it proves is replaced, and the hold ends by itself.
 #[test]
 fn a_look_proves_what_a_listing_only_says() {

@@ -282,6 +282,7 @@ fn what_must_not_be_guessed_at_refuses() {
     let (_, state) = with_orphan(newer);
     let (at_group, fence) = refusals(&state, Some(FENCE)).remove(0);
     assert_eq!((at_group, fence.kind), (group("web"), DriftKind::Fence));
+    assert_eq!(fence.way_out().as_deref(), Some("levelhead status"), "no hold stands behind it");
     assert_eq!(fence.detail(), "desired=fence 3 at most;observed=fake holds l-9, fence 4");
     for (code, kind) in [
         (HoldCode::Unrecognised, DriftKind::UnknownState),
@@ -294,7 +295,31 @@ fn what_must_not_be_guessed_at_refuses() {
         let drifts = classify(&state, &shape, None);
         assert_eq!(of_slot(&drifts).len(), 1, "nothing else that it says is relied on");
         assert_eq!(drifts.last().map(|drift| drift.kind), Some(kind));
+        let way_out = drifts.last().and_then(Drift::way_out).expect("a command");
+        assert!(["levelhead release web-0", "levelhead explain web-0"].contains(&way_out.as_str()));
         assert_eq!(refusals(&state, None).len(), 1);
+    }
+}
+
+/// R160: two leases of one attempt that no record knows are one identity in two places as well; one that is listed
+/// twice is one.
+#[test]
+fn orphans_may_be_twins_of_each_other() {
+    let shape = shape(&[("web", 1)]);
+    let of = |id: &str| OwnedLease {
+        attempt: Uuid::from_bytes([9; 16]),
+        ..owned("web-0", in_stage(&shape, "web-0", NodeStage::New).attempt, id)
+    };
+    for (leases, want) in [
+        (vec![of("a"), of("a")], vec![DriftKind::Unmanaged]),
+        (vec![of("a"), of("b")], vec![DriftKind::DuplicateIdentity; 2]),
+    ] {
+        let mut state = state([]);
+        list(&mut state, Listing::Complete(leases), at(1));
+        let drifts = classify(&state, &shape, Some(FENCE));
+        let found = drifts.iter().map(|drift| drift.kind);
+        let found: Vec<_> = found.filter(|kind| want.contains(kind)).collect();
+        assert_eq!(found, want);
     }
 }
 
@@ -329,6 +354,10 @@ fn every_kind_has_its_own_text() {
     texts.dedup();
     assert_eq!(texts.len(), DriftKind::ALL.len());
     assert!(DriftKind::ALL.is_sorted());
+    for severity in [Severity::Info, Severity::Warning, Severity::Error, Severity::Blocker] {
+        let json = serde_json::to_string(&severity).expect("a severity is written");
+        assert_eq!(json, format!("\"{}\"", severity.as_str()));
+    }
     for kind in DriftKind::ALL {
         assert!(kind.repair() == Repair::Driver || kind.severity() > Severity::Info, "{kind:?}");
         let json = serde_json::to_string(&kind).expect("a kind is written");

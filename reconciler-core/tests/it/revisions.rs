@@ -74,6 +74,11 @@ fn a_record_without_a_version_is_of_the_first() {
     assert_eq!(said, revision::VERSION != 1, "the first goes without saying");
     let read: NodeRecord = serde_json::from_value(json).expect("a record is read");
     assert_eq!(read.revision_version, 1);
+    let mut later = record.clone();
+    later.revision_version = 7;
+    let json = serde_json::to_string(&later).expect("a record is written");
+    let read: NodeRecord = serde_json::from_str(&json).expect("a record is read");
+    assert_eq!(read.revision_version, 7, "any other is said");
     let mut state = state([record.clone()]);
     assert_eq!((state.take_migrated().len(), of(&state, "web-0").revision), (0, record.revision));
 }

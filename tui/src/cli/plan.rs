@@ -36,6 +36,10 @@ pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, 
 fn placed(context: &Context, failure: Failure) -> Failure {
     let commands = ["levelhead release ", "levelhead explain "];
     match &failure.hint {
+        Some(hint) if hint == "levelhead status" => {
+            let status = context.command(&format!("status {}", context.file_word()));
+            failure.hint(status)
+        }
         Some(hint) if commands.iter().any(|command| hint.starts_with(command)) => {
             let hint = context.lead_on(hint);
             failure.hint(hint)
