@@ -70,6 +70,16 @@ impl Client {
         Self { socket: socket.into() }
     }
 
+    /// Asks whether a driver answers at all.
+    ///
+    /// # Errors
+    /// Fails if none does.
+    pub async fn answers(&self) -> Result<(), CallError> {
+        let _standing: serde_json::Value =
+            self.call(Method::GET, "/v1/health", Body::empty()).await?;
+        Ok(())
+    }
+
     /// The state of the run; with `after`, as soon as a later pass did something, or after ten seconds.
     ///
     /// # Errors

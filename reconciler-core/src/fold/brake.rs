@@ -7,13 +7,14 @@
 
 use alloc::{format, vec::Vec};
 
-use super::{NoteKind, Verdict, failure, folding::Folding};
+use super::{NoteKind, Verdict, ending, folding::Folding};
 use crate::{
-    effect::{FailureClass, OwnedLease, WorkloadState},
+    desired::GroupKind,
+    effect::{ExitStatus, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
     id::{GroupId, LogicalNodeId, ProviderName},
     limits,
-    observed::{ClusterState, FailureFacts, NodeRecord, Remains},
+    observed::{ClusterState, NodeRecord},
     redact::Redacted,
     time::Timestamp,
 };
@@ -112,7 +113,13 @@ impl ClusterState {
 
 /// True if a listing begun at `asked_at` says that the workload of `record` ended although nothing ended it.
 pub(super) fn says_ended(record: &NodeRecord, lease: &OwnedLease, asked_at: Timestamp) -> bool {
-    let ended = matches!(lease.workload, WorkloadState::Exited { .. } | WorkloadState::Absent);
+    let job = record.policy.kind == GroupKind::Job;
+    let ended = match &lease.workload {
+        // A job is there to end well: that many do so at once is no bad sign.
+        WorkloadState::Exited { status, .. } => !(job && *status == ExitStatus::Code(0)),
+        WorkloadState::Absent => true,
+        WorkloadState::Running { .. } | WorkloadState::Unknown => false,
+    };
     let runs = record.stage.workload().is_some();
     ended && runs && !record.is_open() && record.deletion.is_none() && record.since < asked_at
 }
@@ -127,9 +134,7 @@ pub(super) fn suspect(f: &mut Folding<'_>) -> Verdict {
 }
 
 fn believe_ended(f: &mut Folding<'_>) {
-    let lease = f.record.stage.lease().cloned();
-    let remains = lease.map_or(Remains::Nothing, |lease| Remains::Lease { lease });
+    let Some(lease) = f.record.stage.lease().cloned() else { return };
     let message = Redacted::new("it was still said to have ended when the group was released");
-    let facts = FailureFacts { at: f.now, class: FailureClass::Workload, message };
-    failure::fail(f, facts, remains);
+    ending::ended(f, lease, &ExitStatus::Unknown, message);
 }

@@ -2,7 +2,7 @@
 //! is made (C4, C9, D6, D10).
 
 use reconciler_core::{
-    desired::{ClusterShape, Policy},
+    desired::{ClusterShape, GroupKind, Policy},
     effect::{ExitStatus, Listing, Look, OwnedLease, WorkloadState},
     fold::{Fact, NoteKind, Verdict},
     hold::HoldCode,
@@ -16,7 +16,7 @@ use reconciler_core::{
 
 use crate::fleet::{
     FENCE, at, group, in_stage, kinds, lease, looked, member, of, owned, present, provider, shape,
-    slot, state,
+    shape_with, slot, state,
 };
 use crate::laws_single;
 use crate::world::GRACE;
@@ -265,4 +265,25 @@ fn what_is_owned_bounds_what_is_made() {
         let frozen = plan.reasons.iter().filter(|(_, reason)| over(&reason.rung)).count();
         assert_eq!(frozen, 2 - creates, "whoever is not made says why");
     }
+}
+
+/// C9: a job is there to end well; that all of its nodes do so at once is believed.
+#[test]
+fn jobs_that_end_well_together_are_complete() {
+    let policy = Policy { kind: GroupKind::Job, ..Policy::default() };
+    let shape = shape_with(1, &[("web", 10, "v1")], &policy);
+    let mut state = state((0..10).map(|n| ready(&shape, n)));
+    let leases = state.groups().flat_map(|(_, group)| group.records()).filter_map(|record| {
+        let id = record.stage.lease()?.id.to_string();
+        let mut lease = owned(&record.slot.to_string(), record.attempt, &id);
+        let (status, tail) = (ExitStatus::Code(0), Redacted::default());
+        lease.workload = WorkloadState::Exited { status, tail };
+        Some(lease)
+    });
+    let listing = Listing::Complete(leases.collect());
+    let (provider, grace, asked_at) = (provider(), GRACE, at(LATER));
+    let fact = Fact::Listed { provider, listing, asked_at, grace, fence: FENCE };
+    assert_eq!(state.fold(fact, at(LATER)), Verdict::Applied);
+    let complete = state.groups().map(|(_, group)| group.completed()).sum::<u32>();
+    assert_eq!((hold(&state), complete), (None, 10));
 }

@@ -26,8 +26,12 @@ struct Running {
 
 impl Session {
     /// Uses the driver that runs; starts one of our own where none does.
-    pub(crate) fn open(context: &Context, begin: Begin, pace: Duration) -> Result<Self, Failure> {
-        if let Some(link) = context.attached()? {
+    pub(crate) async fn open(
+        context: &Context,
+        begin: Begin,
+        pace: Duration,
+    ) -> Result<Self, Failure> {
+        if let Some(link) = context.attached().await? {
             return Ok(Self { link, own: OwnDriver(None) });
         }
         let driver = context.take(begin, pace)?;

@@ -52,7 +52,7 @@ pub(crate) async fn run(
         embedded,
         who: who(),
     };
-    if let Some(link) = context.attached()? {
+    if let Some(link) = context.attached().await? {
         return shown(link, options(false)).await;
     }
     let mut driving = context.options(Begin::Driving, pace);

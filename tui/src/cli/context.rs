@@ -10,7 +10,7 @@ use std::{
 use checkpoint::paths::StatePaths;
 use driver::{
     Begin, Content, Driver, Followed, Link, Offline, Options,
-    api::Client,
+    api::{CallError, Client},
     config::{self, Catalogue, Confirm, Loaded},
     start, system_clock,
     view::{Edit, HoldView},
@@ -23,6 +23,11 @@ use super::{
     exit::{Exit, Failure, chain},
     out,
 };
+
+/// How often a driver that breaks a call off is asked again.
+const ATTACH_TRIES: u32 = 40;
+/// Time between two of these.
+const ATTACH_PERIOD: Duration = Duration::from_millis(25);
 
 /// A verb's surroundings.
 pub(crate) struct Context {
@@ -169,10 +174,25 @@ impl Context {
         Ok(Offline::is_driven(&self.paths)?)
     }
 
-    /// The driver that has the run, if one has.
-    pub(crate) fn attached(&self) -> Result<Option<Link>, Failure> {
-        let driven = self.is_driven()?;
-        Ok(driven.then(|| Link::Attached(Client::new(self.paths.socket()))))
+    /// The driver that has the run, if one has; it has answered once.
+    ///
+    /// A driver that is killed may hold its lock and its socket a moment longer, in a process that it was just
+    /// starting. What breaks off there was never taken up, so the lock is asked again.
+    pub(crate) async fn attached(&self) -> Result<Option<Link>, Failure> {
+        let client = Client::new(self.paths.socket());
+        for _ in 1..ATTACH_TRIES {
+            if !self.is_driven()? {
+                return Ok(None);
+            }
+            match client.answers().await {
+                Ok(()) => return Ok(Some(Link::Attached(client))),
+                Err(CallError::Broken(_)) => tokio::time::sleep(ATTACH_PERIOD).await,
+                Err(_) if !self.is_driven()? => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // It breaks every call off: the next one tells.
+        Ok(Some(Link::Attached(client)))
     }
 
     /// Takes the run with a driver of this process.

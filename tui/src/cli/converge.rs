@@ -83,7 +83,7 @@ pub(crate) async fn confirmed(
         plan::still_holds(context, &edit, hash).await?;
     }
     let _guard = logging::start(&context.paths, None)?;
-    let mut session = Session::open(context, Begin::Waiting, going.pace)?;
+    let mut session = Session::open(context, Begin::Waiting, going.pace).await?;
     let mut stops = Stops::listen()?;
     let outcome = go(context, &mut session, edit, hash, going, &mut stops).await;
     finish(session, outcome).await

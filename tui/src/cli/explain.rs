@@ -36,7 +36,7 @@ async fn explained(context: &Context, subject: &str) -> Result<Vec<ExplainView>,
         let status = context.command(&format!("status {}", context.file_word()));
         Failure::new(Exit::Invalid, refusal.message).hint(status)
     };
-    if let Some(link) = context.attached()? {
+    if let Some(link) = context.attached().await? {
         return link.explain(subject).await.map_err(|error| match error {
             CallError::Refused(refusal) => unknown(refusal),
             CallError::Socket { .. }

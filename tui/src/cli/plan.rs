@@ -24,7 +24,7 @@ pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
 
 /// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.
 pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
-    if let Some(link) = context.attached()? {
+    if let Some(link) = context.attached().await? {
         return link.plan(edit.clone()).await.map_err(|error| placed(context, error.into()));
     }
     let options = context.options(Begin::Waiting, std::time::Duration::ZERO);

@@ -37,7 +37,7 @@ pub(crate) fn fixture(context: &Context) -> Outcome {
 
 /// The run as it is seen now.
 pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
-    let view = if let Some(link) = context.attached()? {
+    let view = if let Some(link) = context.attached().await? {
         link.view(None).await?
     } else {
         let offline = Offline::open(&context.paths)?;

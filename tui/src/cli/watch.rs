@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Prints changes until interrupted, or until the driver is gone.
 pub(crate) async fn run(context: &Context) -> Outcome {
-    let Some(link) = context.attached()? else {
+    let Some(link) = context.attached().await? else {
         let failure = Failure::new(Exit::Unavailable, "no driver runs, so nothing happens");
         return Err(failure.hint(context.command(&format!("driver {}", context.file_word()))));
     };

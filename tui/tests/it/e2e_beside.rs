@@ -1,10 +1,13 @@
 //! Several commands on one run: one driver at a time, everything else through it, and each hash good for once.
 
+use std::{fs::File, os::unix::net::UnixListener};
+
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
 
 use crate::{
     e2e_life::counters,
-    world::{World, servers, until_true},
+    world::{World, code, ended, servers, until_true},
 };
 
 fn hash(plan: &Value) -> String {
@@ -80,4 +83,21 @@ fn a_plan_that_was_overtaken_is_refused_and_says_what_moved() {
     assert!(refused.err.contains("the live generation is 2"), "{refused:?}");
     assert_eq!(world.pids(), pids);
     assert_eq!(counters(&world), written);
+}
+
+/// P2: a driver that dies while it is asked leaves the run to whoever asks: a process that it was just starting holds
+/// its lock and its socket a moment longer, and what breaks off there was never taken up.
+#[test]
+fn who_asks_a_driver_that_dies_takes_the_run() {
+    let world = World::new(&servers("web", 1));
+    world.expect(0, &["up", "--yes", "FILE"]);
+    let lock = File::open(world.state().join("lock")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let socket = world.state().join("control.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut asking = world.spawn("asking", &["scale", "web=2", "--yes", "--file", "FILE"]);
+    drop(listener.accept().unwrap());
+    drop((lock, listener));
+    assert_eq!(code(ended(&mut asking)), 0);
+    assert_eq!(world.pids().len(), 2);
 }
