@@ -1,23 +1,23 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
-use alloc::{format, string::String, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    canonical::write_object,
     desired::{NodeSpec, Policy},
     id::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
         SessionId, StepId, Uuid,
     },
+    key::session_key,
     lease::{Endpoint, Handle, LeaseFacts},
     limits,
     redact::Redacted,
     time::Millis,
 };
 
-pub use crate::lease::HandleFacts;
+pub use crate::{key::idempotency_key, lease::HandleFacts};
 
 /// The six commands; there is no seventh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,31 +208,6 @@ pub struct EffectReport {
     pub result: EffectResult,
     /// What a look right after it showed, where a look says more than the result.
     pub look: Option<Look>,
-}
-
-/// The key of one command for one attempt: a repeat of the same request has the same key (D7).
-pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> IdempotencyKey {
-    let mut text = String::with_capacity(128);
-    write_object(&mut text, |members| {
-        members.plain("attempt", |out| attempt.push(out));
-        members.text("command", kind.as_str());
-        members.text("detail", detail);
-    });
-    IdempotencyKey::of(text.as_bytes())
-}
-
-/// The key of one command about one session: the first start of an attempt is another request than its second.
-pub(crate) fn session_key(
-    attempt: Uuid,
-    kind: CommandKind,
-    session: Option<SessionId>,
-) -> IdempotencyKey {
-    let later = session.filter(|session| session.get() > 1);
-    idempotency_key(
-        attempt,
-        kind,
-        &later.map(|session| format!("session {session}")).unwrap_or_default(),
-    )
 }
 
 /// What a successful effect brought.

@@ -24,6 +24,7 @@ pub mod fold;
 mod hex;
 pub mod hold;
 pub mod id;
+mod key;
 mod lease;
 pub mod limits;
 pub mod observed;

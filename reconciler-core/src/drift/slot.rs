@@ -111,8 +111,13 @@ fn of_wanted(record: &NodeRecord, wanted: &RunNodeGroupSpec, out: &mut Vec<Drift
         let reason = "it is treated as its group was before the last change";
         out.push(Drift::new(subject(), DriftKind::Policy, both, reason));
     }
-    if let Some(drift) = of_power(record, wanted) {
-        out.extend(drift);
+    let off = wanted.power.is_off(record.slot.index);
+    let settles = record.stage.workload().is_some() && (off || is_behind(record, wanted));
+    if settles {
+        out.push(of_power(record, off));
+    }
+    if settles || (off && !matches!(record.stage, NodeStage::Failed { .. })) {
+        // Of a slot that rests, or is about to, there is nothing else to say.
         return;
     }
     match &record.stage {
@@ -142,22 +147,20 @@ fn of_wanted(record: &NodeRecord, wanted: &RunNodeGroupSpec, out: &mut Vec<Drift
     }
 }
 
-/// What power has to say of a slot: of one that is off there is nothing else to say, and nothing at all while it rests.
-fn of_power(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<Option<Drift>> {
-    let index = record.slot.index;
-    let drift = |expected: &str, reason: &'static str| {
-        let subject = DriftSubject::Slot(record.slot.clone());
-        Drift::new(subject, DriftKind::Policy, (expected, "a running workload"), reason)
+/// True if a workload runs since before its slot was last asked to begin anew.
+fn is_behind(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
+    record.round < wanted.power.round(record.slot.index)
+}
+
+/// A workload that runs although it is to rest, or to begin anew.
+fn of_power(record: &NodeRecord, off: bool) -> Drift {
+    let (expected, reason) = if off {
+        ("no workload", "it runs, and is switched off")
+    } else {
+        ("a workload begun anew", "it was asked to begin anew, and runs since before")
     };
-    let runs = record.stage.workload().is_some();
-    if wanted.power.is_off(index) && !matches!(record.stage, NodeStage::Failed { .. }) {
-        return Some(runs.then(|| drift("no workload", "it runs, and is switched off")));
-    }
-    if runs && record.round < wanted.power.round(index) {
-        let reason = "it was asked to begin anew, and runs since before";
-        return Some(Some(drift("a workload begun anew", reason)));
-    }
-    None
+    let subject = DriftSubject::Slot(record.slot.clone());
+    Drift::new(subject, DriftKind::Policy, (expected, "a running workload"), reason)
 }
 
 fn failed(record: &NodeRecord, failure: &FailureFacts) -> Drift {

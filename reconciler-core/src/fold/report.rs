@@ -159,14 +159,7 @@ fn fold_definite(
     let gone = error.class == FailureClass::NotFound;
     let facts = FailureFacts { at: f.now, class: error.class, message: error.message.clone() };
     match (command, f.record.stage.clone()) {
-        (CommandKind::CreateLease, _) => {
-            // What a provider made before it crashed is cleaned up, never forgotten.
-            let remains = match seen {
-                Some(Look::Present { lease, .. }) => Remains::Lease { lease },
-                Some(Look::Absent | Look::Unknown { .. }) | None => Remains::Nothing,
-            };
-            failure::fail(f, facts, remains);
-        }
+        (CommandKind::CreateLease, _) => failure::fail(f, facts, made(seen)),
         (CommandKind::LookupEndpoint, _) if gone => failure::fail(f, facts, Remains::Nothing),
         (CommandKind::StartBootstrap, stage) => {
             let remains = stage
@@ -202,5 +195,13 @@ fn fold_definite(
             f.tell(note);
             failure::retry_later(f, &error.message);
         }
+    }
+}
+
+/// What a provider made before it crashed is cleaned up, never forgotten.
+fn made(seen: Option<Look>) -> Remains {
+    match seen {
+        Some(Look::Present { lease, .. }) => Remains::Lease { lease },
+        Some(Look::Absent | Look::Unknown { .. }) | None => Remains::Nothing,
     }
 }

@@ -8,11 +8,12 @@ use core::{fmt, str::FromStr};
 
 use crate::{
     canonical::{push_num, write_object},
-    effect::{CommandKind, session_key},
+    effect::CommandKind,
     id::{
         AttemptId, AttemptOrdinal, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest,
         SessionId,
     },
+    key::session_key,
     observed::{NodeStage, StageName},
     time::Millis,
 };

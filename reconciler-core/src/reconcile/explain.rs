@@ -137,8 +137,10 @@ impl Sight<'_> {
             | Rung::Gate(_)
             | Rung::Dependents(_)
             | Rung::BeginDelete(DeleteReason::Replaced) => {}
-            Rung::Retune | Rung::Off | Rung::Turn { .. } => self.power(facts),
-            Rung::BeginDelete(DeleteReason::Rerun) => self.power(facts),
+            Rung::Retune
+            | Rung::Off
+            | Rung::Turn { .. }
+            | Rung::BeginDelete(DeleteReason::Rerun) => self.power(facts),
             Rung::Insert | Rung::BeginDelete(DeleteReason::Undesired) => {
                 facts.push(("count", count(self.group.map_or(0, |group| group.count))));
             }

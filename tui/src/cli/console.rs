@@ -146,7 +146,9 @@ async fn serve(
 ) {
     while let Some(Request { id, ask }) = asked.recv().await {
         let reply = match ask {
-            Ask::Plan(edit) => Reply::Plan(id, link.plan(edit).await.map_err(refusal)),
+            Ask::Plan(edit) => {
+                Reply::Plan(id, link.plan(edit).await.map(Box::new).map_err(refusal))
+            }
             Ask::Apply { edit, hash } => {
                 Reply::Applied(id, link.apply(edit, hash, source.clone()).await.map_err(refusal))
             }

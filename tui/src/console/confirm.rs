@@ -101,7 +101,7 @@ pub(crate) enum Barrier {
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     /// The plan.
-    pub(crate) plan: PlanView,
+    pub(crate) plan: Box<PlanView>,
     /// What must be said.
     pub(crate) ladder: Ladder,
     /// The button that Enter presses.
@@ -114,7 +114,7 @@ pub(crate) struct Prompt {
 
 impl Prompt {
     /// Shows `plan`, which answers `edit`.
-    pub(crate) fn new(plan: PlanView, edit: Edit, run: &RunName) -> Self {
+    pub(crate) fn new(plan: Box<PlanView>, edit: Edit, run: &RunName) -> Self {
         let ladder = Ladder::of(&plan, run);
         Self { plan, ladder, button: Button::Cancel, typed: String::new(), edit, painted: None }
     }

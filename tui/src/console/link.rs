@@ -65,7 +65,7 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// To [`Ask::Plan`].
-    Plan(u64, Result<PlanView, Refusal>),
+    Plan(u64, Result<Box<PlanView>, Refusal>),
     /// To [`Ask::Apply`]: the generation that now is desired.
     Applied(u64, Result<Generation, Refusal>),
 }

@@ -32,7 +32,7 @@ fn consoles() -> Vec<Console> {
         let mut console = Console::new(120, 36);
         let (id, _) = console.ask("+");
         all.push(clone(&console));
-        console.msg(Msg::Reply(Reply::Plan(id, Ok(shown))));
+        console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
         all.push(console);
     }
     let mut lost = Console::new(120, 36);
@@ -230,7 +230,7 @@ impl Play {
         if let Ok(plan) = &answer {
             self.shown.insert(plan.hash);
         }
-        self.console.msg(Msg::Reply(Reply::Plan(id, answer)));
+        self.console.msg(Msg::Reply(Reply::Plan(id, answer.map(Box::new))));
     }
 }
 

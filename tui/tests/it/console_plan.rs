@@ -33,7 +33,7 @@ fn applied(cmds: &[Cmd]) -> Option<&Confirmed> {
 fn prompted(shown: &PlanView) -> Console {
     let mut console = Console::new(120, 36);
     let (id, _) = console.ask("+");
-    console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.clone()))));
+    console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.clone().into()))));
     console
 }
 
@@ -222,7 +222,7 @@ fn an_enter_typed_ahead_neither_confirms_nor_calls_the_plan_off() {
     let mut console = Console::new(120, 36);
     let (id, _) = console.ask("+");
     assert!(console.hasty_key(Key::Enter).is_empty());
-    console.msg(Msg::Reply(Reply::Plan(id, Ok(create()))));
+    console.msg(Msg::Reply(Reply::Plan(id, Ok(create().into()))));
     assert!(console.hasty_key(Key::Enter).is_empty());
     assert!(has(&console, "Apply plan?"));
 }
@@ -245,11 +245,11 @@ fn an_answer_to_an_older_question_is_not_shown() {
     let mut console = Console::new(120, 36);
     let (old, _) = console.ask("+");
     console.key(Key::Esc);
-    console.msg(Msg::Reply(Reply::Plan(old, Ok(create()))));
+    console.msg(Msg::Reply(Reply::Plan(old, Ok(create().into()))));
     assert!(!console.model.has_popup());
     let (new, _) = console.ask("+");
     assert_ne!(old, new);
-    console.msg(Msg::Reply(Reply::Plan(old, Ok(create()))));
+    console.msg(Msg::Reply(Reply::Plan(old, Ok(create().into()))));
     assert!(applied(&console.key(Key::Char('a'))).is_none());
 }
 
@@ -265,7 +265,7 @@ fn a_live_count_that_moves_under_a_draft_is_a_conflict_until_the_plan_is_seen() 
     assert!(has(&console, "5>3!"));
     let (id, _) = console.ask("");
     let shown = plan(&[("cpu-batch", 5, 3, &[("cpu-batch-4", ChangeKind::Destroy, true)])]);
-    console.msg(Msg::Reply(Reply::Plan(id, Ok(shown))));
+    console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
     console.key(Key::Esc);
     assert!(has(&console, "cpu-batch 5->3"));
 }

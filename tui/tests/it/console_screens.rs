@@ -81,7 +81,7 @@ fn a_plan_to_confirm_by_name() {
                 ],
             ),
         ]);
-        console.msg(Msg::Reply(Reply::Plan(id, Ok(shown))));
+        console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
         console.type_in("cpu-ba");
         snap("plan", &console, width, height);
     }

@@ -37,7 +37,7 @@ pub(super) fn reply(model: &mut Model, reply: Reply) {
     }
 }
 
-fn planned(model: &mut Model, id: u64, answer: Result<PlanView, Refusal>) {
+fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, Refusal>) {
     let Some(PlanStage::Asking { id: asked, edit, .. }) = model.plan_stage() else { return };
     if *asked != id {
         return;

@@ -1,0 +1,34 @@
+//! The keys by which a provider recognises a repeat of a request (D7).
+
+use alloc::{format, string::String};
+
+use crate::{
+    canonical::write_object,
+    effect::CommandKind,
+    id::{IdempotencyKey, SessionId, Uuid},
+};
+
+/// The key of one command for one attempt: a repeat of the same request has the same key (D7).
+pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> IdempotencyKey {
+    let mut text = String::with_capacity(128);
+    write_object(&mut text, |members| {
+        members.plain("attempt", |out| attempt.push(out));
+        members.text("command", kind.as_str());
+        members.text("detail", detail);
+    });
+    IdempotencyKey::of(text.as_bytes())
+}
+
+/// The key of one command about one session: the first start of an attempt is another request than its second.
+pub(crate) fn session_key(
+    attempt: Uuid,
+    kind: CommandKind,
+    session: Option<SessionId>,
+) -> IdempotencyKey {
+    let later = session.filter(|session| session.get() > 1);
+    idempotency_key(
+        attempt,
+        kind,
+        &later.map(|session| format!("session {session}")).unwrap_or_default(),
+    )
+}
