@@ -44,7 +44,7 @@ pub(crate) enum PlanStage {
         since: Moment,
     },
     /// Shown, to be confirmed.
-    Prompt(Prompt),
+    Prompt(Box<Prompt>),
     /// Confirmed and sent.
     Waiting {
         /// The request.

@@ -47,7 +47,7 @@ fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, Refusal>) {
     match (answer, run) {
         (Ok(plan), Some(run)) => {
             model.draft.seen(&plan);
-            show(model, PlanStage::Prompt(Prompt::new(plan, edit, &run)));
+            show(model, PlanStage::Prompt(Box::new(Prompt::new(plan, edit, &run))));
         }
         (Ok(_), None) => model.popup = None,
         (Err(refusal), _) => show(model, refused(refusal)),
