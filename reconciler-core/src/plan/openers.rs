@@ -25,14 +25,25 @@ enum Opens {
 }
 
 /// The steps of a plan so far that may open a gate, by group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Openers {
+    /// True if any group waits for another: without gates nothing needs to be remembered.
+    gated: bool,
     steps: BTreeMap<(GroupId, Opens), Vec<StepKey>>,
 }
 
 impl Openers {
+    /// No step was taken on the way to `target` yet.
+    pub(super) fn new(target: &ClusterShape) -> Self {
+        let gated = target.groups().any(|group| !group.policy.after.is_empty());
+        Self { gated, steps: BTreeMap::new() }
+    }
+
     /// Notes a step that was taken.
     pub(super) fn note(&mut self, step: StepKey) {
+        if !self.gated {
+            return;
+        }
         let opens = match step.action {
             CommandKind::StartBootstrap => Opens::Started,
             CommandKind::BootstrapConvergenceObserved => Opens::Ready,

@@ -171,7 +171,7 @@ impl<'a> Projection<'a> {
             steps: Vec::new(),
             specs: Specs::new(),
             last: BTreeMap::new(),
-            openers: Openers::default(),
+            openers: Openers::new(input.target),
             blocked: BTreeMap::new(),
             predicted: Predicted::new(input.fence),
         }
