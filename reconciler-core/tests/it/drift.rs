@@ -14,7 +14,7 @@ use reconciler_core::{
 
 use crate::fleet::{
     FENCE, RUN, T0, ambiguity, at, failure, group, in_stage, lease, member, node_spec, of, owned,
-    provider, shape, shape_with, stage, state,
+    powered, provider, shape, shape_with, stage, state,
 };
 use crate::world::GRACE;
 
@@ -363,4 +363,22 @@ fn every_kind_has_its_own_text() {
         let json = serde_json::to_string(&kind).expect("a kind is written");
         assert_eq!(json, format!("\"{}\"", kind.as_str()), "one text everywhere");
     }
+}
+
+/// R153, D14: what rests because it is off has no drift, with a lease or without; what runs all the same has one.
+#[test]
+fn what_rests_as_asked_has_no_drift() {
+    let shape = shape(&[("web", 2)]);
+    let off = powered(&shape, "web", |power| power.switched(true));
+    let rests = [StageName::EndpointKnown, StageName::New];
+    let rests = ["web-0", "web-1"].iter().zip(rests);
+    let rests = seen(rests.map(|(slot, name)| in_stage(&off, slot, stage(name))));
+    assert_eq!(kinds(&classify(&rests, &off, Some(FENCE))), []);
+    let runs = seen(["web-0", "web-1"].map(|s| in_stage(&off, s, stage(StageName::Dormant))));
+    let drifts = classify(&runs, &off, Some(FENCE));
+    assert_eq!(of_slot(&drifts), [(DriftKind::Policy, "no workload", "a running workload")]);
+    let anew = powered(&shape, "web", reconciler_core::desired::Power::anew);
+    let drifts = classify(&runs, &anew, Some(FENCE));
+    let asked = (DriftKind::Policy, "a workload begun anew", "a running workload");
+    assert_eq!(of_slot(&drifts), [asked]);
 }
