@@ -7,7 +7,7 @@ use driver::config::Catalogue;
 
 use super::{
     apply,
-    args::{AloneVerb, Cli, Global, RunVerb, Verb},
+    args::{AloneVerb, Cli, Global, Powering, RunVerb, Verb},
     completions, console,
     context::Context,
     doctor, down, drive, events,
@@ -86,6 +86,9 @@ fn runtime(verb: &RunVerb) -> std::io::Result<tokio::runtime::Runtime> {
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
     let context = |file| Context::open(global, catalogue, file);
     let looking = |file| Context::open_to_look(global, catalogue, file);
+    let asked = async |ask, rest: Powering| {
+        power::run(&Context::open(global, catalogue, &rest.file.file)?, ask, &rest).await
+    };
     match verb {
         RunVerb::Plan { file, detailed_exitcode } => {
             plan::run(&context(&file.file)?, detailed_exitcode).await
@@ -99,21 +102,11 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Scale { counts, rest } => {
             scale::run(&context(&rest.file.file)?, counts, &rest.how, &rest.going).await
         }
-        RunVerb::Stop { subjects, rest } => {
-            power::run(&context(&rest.file.file)?, Ask::Stop(subjects), &rest).await
-        }
-        RunVerb::Start { subjects, rest } => {
-            power::run(&context(&rest.file.file)?, Ask::Start(subjects), &rest).await
-        }
-        RunVerb::Restart { subjects, rest } => {
-            power::run(&context(&rest.file.file)?, Ask::Restart(subjects), &rest).await
-        }
-        RunVerb::Run { groups, rest } => {
-            power::run(&context(&rest.file.file)?, Ask::Run(groups), &rest).await
-        }
-        RunVerb::Rm { groups, rest } => {
-            power::run(&context(&rest.file.file)?, Ask::Remove(groups), &rest).await
-        }
+        RunVerb::Stop { subjects, rest } => asked(Ask::Stop(subjects), rest).await,
+        RunVerb::Start { subjects, rest } => asked(Ask::Start(subjects), rest).await,
+        RunVerb::Restart { subjects, rest } => asked(Ask::Restart(subjects), rest).await,
+        RunVerb::Run { groups, rest } => asked(Ask::Run(groups), rest).await,
+        RunVerb::Rm { groups, rest } => asked(Ask::Remove(groups), rest).await,
         RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
         RunVerb::Status { file, problems, .. } => {
             status::run(&looking(&file.file)?, problems).await
