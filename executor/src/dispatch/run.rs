@@ -145,7 +145,13 @@ impl Dispatcher {
                 settled.await;
             }
         };
-        match tokio::time::timeout(bound, idle).await {
+        let closed = async {
+            idle.await;
+            for ground in self.shared.grounds.values() {
+                ground.provider.close().await;
+            }
+        };
+        match tokio::time::timeout(bound, closed).await {
             Ok(()) => 0,
             Err(_elapsed) => self.in_flight(),
         }

@@ -165,4 +165,9 @@ pub trait Provider: Send + Sync {
 
     /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>>;
+
+    /// Finishes what was put off, before the controller ends; nothing is asked of the provider after that.
+    fn close(&self) -> Work<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }

@@ -14,7 +14,8 @@ const MANY: usize = 1_000;
 const SOME: usize = 100;
 const COLD_ROUNDS: usize = 5;
 const KILL_ROUNDS: usize = 9;
-const IDLE: Duration = Duration::from_secs(10);
+/// The system counts processor time in ticks of 10 ms: one of them is 0.02 % of a core here.
+const IDLE: Duration = Duration::from_secs(50);
 /// After this long everything that a start left behind has come to rest, and every node has a healthy history.
 const REST: Duration = Duration::from_millis(2_500);
 
@@ -68,7 +69,7 @@ pub(crate) fn thousand(report: &mut Report, home: &Path, stub: &Stub) -> io::Res
     let mut rig = Rig::new(home, "settled", stub, MANY, Settle::Default)?;
     let (_, ready) = bring_up(&mut rig)?;
     report.plain("SP8 1000 stopped and their leases given back", down(&rig)?, "ms", 2_000.0);
-    report.plain("    the same where another driver had started them", taken, "ms", 2_000.0);
+    report.plain("    the same where another driver had started them", taken, "ms", None);
     report.against("    1000 ready at the default settle time", ready, spawns, None);
     Ok(())
 }

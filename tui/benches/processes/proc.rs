@@ -7,6 +7,9 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
+/// Clock ticks per second of the processor times in `/proc`.
+const TICKS_PER_SECOND: f64 = 100.0;
+
 /// Monotonic nanoseconds.
 pub(crate) fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
@@ -31,16 +34,13 @@ pub(crate) fn pss_mib(pid: u32) -> io::Result<f64> {
     kib.map(|kib| kib / 1_024.0).ok_or_else(|| io::Error::other("no Pss in smaps_rollup"))
 }
 
-/// The processor time that the threads of a process have used, in seconds; the scheduler counts nanoseconds, where
-/// the usual counter has ticks of ten milliseconds.
+/// The processor time that a process has used, in seconds.
 pub(crate) fn cpu_seconds(pid: u32) -> io::Result<f64> {
-    let mut nanos = 0;
-    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = fs::read_to_string(thread?.path().join("schedstat"))?;
-        let ran = text.split_ascii_whitespace().next().and_then(|ran| ran.parse::<u64>().ok());
-        nanos += ran.ok_or_else(|| io::Error::other("no time in schedstat"))?;
-    }
-    Ok(Duration::from_nanos(nanos).as_secs_f64())
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let rest = text.rsplit(')').next().unwrap_or_default();
+    let ticks: f64 =
+        rest.split_ascii_whitespace().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
+    Ok(ticks / TICKS_PER_SECOND)
 }
 
 /// True if the process runs; one that ended and was not reaped does not.

@@ -5,6 +5,7 @@
 use std::{
     collections::VecDeque,
     fmt,
+    panic::{self, AssertUnwindSafe},
     sync::{Arc, Mutex},
 };
 
@@ -30,9 +31,11 @@ impl Errands {
         if !std::mem::replace(&mut queue.runs, true) {
             let queue = Arc::clone(&self.0);
             drop(tokio::task::spawn_blocking(move || {
-                let _present = Present(Arc::clone(&queue));
                 while let Some(errand) = next(&queue) {
-                    errand();
+                    // Whoever waits for its answer notices that there is none; the others are not held up.
+                    if panic::catch_unwind(AssertUnwindSafe(errand)).is_err() {
+                        tracing::error!("a piece of work of a provider broke off");
+                    }
                 }
             }));
         }
@@ -52,17 +55,6 @@ fn next(queue: &Mutex<Queue>) -> Option<Errand> {
     errand
 }
 
-/// Lets the next errand start a thread of its own if one of them panicked on this.
-struct Present(Arc<Mutex<Queue>>);
-
-impl Drop for Present {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            locked(&self.0).runs = false;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::sync::oneshot;
@@ -80,8 +72,6 @@ mod tests {
         assert!(answer.await.is_err());
         let (sender, answer) = oneshot::channel();
         errands.run(move || sender.send(7).unwrap());
-        // What waits behind a panic goes with the next that comes.
-        errands.run(|| {});
         assert_eq!(answer.await, Ok(7));
     }
 }

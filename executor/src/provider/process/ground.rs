@@ -46,7 +46,7 @@ pub(super) struct Ground {
     pub(super) ports: Ports,
     pub(super) inherited: Inherited,
     pub(super) rotation: Rotation,
-    pub(super) sweeper: Sweeper,
+    pub(super) sweeper: Arc<Sweeper>,
     pub(super) census: Census,
     pub(super) errands: Errands,
     /// Turns for effects that only work and never wait.
@@ -66,7 +66,7 @@ impl Ground {
             ports: Ports::default(),
             inherited: Inherited::read(),
             rotation: Rotation::new(log_max_bytes),
-            sweeper: Sweeper::default(),
+            sweeper: Arc::default(),
             census: Census::default(),
             errands: Errands::default(),
             turns: Semaphore::new(turns()),

@@ -87,7 +87,7 @@ impl ProcessProvider {
     }
 }
 
-/// Does `job` on a thread that may block, and clears up there once the answer is on its way.
+/// Does `job` on a thread that may block.
 fn beside<T: Send + 'static>(
     ground: &Arc<Ground>,
     job: impl FnOnce(&Ground) -> T + Send + 'static,
@@ -97,7 +97,6 @@ fn beside<T: Send + 'static>(
     drop(tokio::task::spawn_blocking(move || {
         // Whoever does not wait any more needs no answer.
         drop(sender.send(job(&ground)));
-        ground.sweeper.sweep();
     }));
     answer
 }
@@ -193,6 +192,12 @@ impl Provider for ProcessProvider {
     ) -> Work<'a, Result<(), EffectFailure>> {
         let ctx = ctx.clone();
         self.brief(move |ground| session::complete(ground, &ctx))
+    }
+
+    fn close(&self) -> Work<'_, ()> {
+        let swept = beside(&self.ground, |ground| ground.sweeper.sweep());
+        // What a panic left is cleared by the next listing.
+        Box::pin(async move { swept.await.unwrap_or_default() })
     }
 
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {

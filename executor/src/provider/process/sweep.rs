@@ -1,25 +1,44 @@
 //! Removes what is given back, behind the back of whoever gave it back.
 //!
 //! A lease is gone as soon as its directory has another name. Freeing its blocks may take the file system many
-//! times as long, so that happens after the answer was given, and what a dying driver leaves is cleared by the next
-//! listing.
+//! times as long, so that happens a moment later, at the latest when the provider is closed, and what a dying driver
+//! leaves is cleared by the next listing.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use super::{lock::locked, problem::Problem};
 
+/// How long what was given back may wait: whoever replaces a node needs the processors first.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Directories that wait to be removed.
 #[derive(Debug, Default)]
-pub(super) struct Sweeper(Mutex<Vec<PathBuf>>);
+pub(super) struct Sweeper(Mutex<Queue>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Vec<PathBuf>,
+    /// True while somebody is about to sweep.
+    called: bool,
+}
 
 impl Sweeper {
-    /// Takes a directory that nobody looks at any more.
-    pub(super) fn take(&self, path: PathBuf) {
-        locked(&self.0).push(path);
+    /// Takes a directory that nobody looks at any more. Must be called within the runtime.
+    pub(super) fn take(self: &Arc<Self>, path: PathBuf) {
+        let mut queue = locked(&self.0);
+        queue.waiting.push(path);
+        if !std::mem::replace(&mut queue.called, true) {
+            let sweeper = Arc::clone(self);
+            tokio::spawn(async move {
+                tokio::time::sleep(PAUSE).await;
+                drop(tokio::task::spawn_blocking(move || sweeper.sweep()));
+            });
+        }
     }
 
     /// Removes everything that was taken; several threads share the work.
@@ -32,7 +51,10 @@ impl Sweeper {
     }
 
     fn next(&self) -> Option<PathBuf> {
-        locked(&self.0).pop()
+        let mut queue = locked(&self.0);
+        let path = queue.waiting.pop();
+        queue.called = path.is_some();
+        path
     }
 }
 
