@@ -48,12 +48,7 @@ impl Setting {
 }
 
 /// Reports that `large` should exceed `small`, at whichever of the two stands in the file.
-pub(super) fn contradiction(
-    small: &Setting,
-    large: &Setting,
-    message: &str,
-    out: &mut Report,
-) {
+pub(super) fn contradiction(small: &Setting, large: &Setting, message: &str, out: &mut Report) {
     let (primary, other) = if large.span.is_some() { (large, small) } else { (small, large) };
     let Some(span) = primary.span.clone() else { return };
     let diagnostic = Diagnostic::new(span, message).label(primary.label());

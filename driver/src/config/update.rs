@@ -11,7 +11,8 @@ use super::{
     reader::{At, Section, wrong_type},
 };
 
-const AMOUNT_HINT: &str = "write a number of nodes, such as 1, or a share in quotes, such as \"25%\"";
+const AMOUNT_HINT: &str =
+    "write a number of nodes, such as 1, or a share in quotes, such as \"25%\"";
 
 /// Reads `policy.update`.
 pub(super) fn read(policy: &Section<'_>, out: &mut Report) -> UpdatePolicy {
@@ -36,7 +37,8 @@ pub(super) fn read(policy: &Section<'_>, out: &mut Report) -> UpdatePolicy {
         && max_surge.is_zero()
         && max_unavailable.is_zero()
     {
-        let message = "`max_surge` and `max_unavailable` are both zero: no node could ever give way";
+        let message =
+            "`max_surge` and `max_unavailable` are both zero: no node could ever give way";
         let problem = Diagnostic::new(given.span.clone(), message)
             .hint("let one node be missing, max_unavailable = 1, or one exist beyond the count, max_surge = 1");
         out.push(match surge {

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::{canonical::Canon, limits, time::Millis};
 
 /// In which order old nodes go and new ones come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdateMode {
     /// Every old node is gone before the first new one is made: downtime, and never two revisions at once.
@@ -26,7 +28,9 @@ pub enum Amount {
 }
 
 /// What happens to an update that makes no progress in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
     /// The group goes back to the revision that served before (D4).

@@ -3,6 +3,7 @@
 mod change;
 mod graph;
 mod header;
+mod impact;
 mod openers;
 mod project;
 mod step;
@@ -11,6 +12,7 @@ mod stored;
 pub use change::{Change, ChangeKind};
 pub use graph::GraphError;
 pub use header::{LifecyclePlan, PlanHeader, PlanInput, Scope, capability_digest};
+pub use impact::Impact;
 pub use project::{ProjectError, project};
 pub use step::{Condition, PlanStep, StepKey};
 pub use stored::{Specs, StoredPlan, StoredPlanError};

@@ -17,7 +17,7 @@ use crate::{
     effect::CommandKind,
     hold::Hold,
     id::LogicalNodeId,
-    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, next_due},
+    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, Side, next_due},
     time::Timestamp,
 };
 
@@ -174,6 +174,15 @@ impl Sight<'_> {
             Rung::ProviderPaused => self.pause(facts),
             Rung::Parallelism => self.provider(facts),
             Rung::Overshoot { .. } => self.room(facts),
+            Rung::AwaitTurn { .. }
+            | Rung::UpdatePaused
+            | Rung::AwaitOthersGone { .. }
+            | Rung::AwaitCandidate(_)
+            | Rung::AwaitSecondGone(_)
+            | Rung::Candidate
+            | Rung::Observing
+            | Rung::Verifying
+            | Rung::Promote => self.update(facts),
         }
     }
 
@@ -184,6 +193,16 @@ impl Sight<'_> {
         facts.push(("power", text(if off { "off" } else { "on" })));
         facts.push(("round", count(record.round)));
         facts.push(("wanted round", count(group.power.round(self.slot.index))));
+    }
+
+    /// How the update of the group stands, and the attempt beside this one.
+    fn update(&self, facts: &mut Facts) {
+        if let Some(rollout) = self.observed.rollout(&self.slot.group) {
+            facts.push(("update to", text(rollout.target.short())));
+            facts.extend(rollout.deadline.map(|at| ("fails at", Known::At(at))));
+        }
+        let second = self.record.and_then(|record| record.side(Side::Second));
+        facts.extend(second.map(|second| ("beside", text(second.stage.name().as_str()))));
     }
 
     fn room(&self, facts: &mut Facts) {
@@ -285,6 +304,18 @@ impl Sight<'_> {
         facts.extend(until.map(|until| ("paused until", Known::At(until))));
     }
 
+    /// What takes the places that the slot would need.
+    fn takers(&self) -> Vec<String> {
+        let orphans = self.state.into_iter().flat_map(GroupState::orphans);
+        let named = orphans.map(|(provider, owned)| {
+            format!("{provider} holds {}, which no record accounts for", owned.lease.id)
+        });
+        let deleting = self.state.map_or(0, GroupState::deleting);
+        let going =
+            (deleting > 0).then(|| format!("{deleting} nodes of the group are on their way out"));
+        named.chain(going).collect()
+    }
+
     /// What has to go or to come before the slot moves.
     fn blockers(&self, rung: &Rung) -> Vec<String> {
         match rung {
@@ -299,16 +330,7 @@ impl Sight<'_> {
             Rung::Held(code, _) => {
                 alloc::vec![format!("{}; {}", code.as_str(), Hold::way_out(&self.slot.to_string()))]
             }
-            Rung::Overshoot { .. } => {
-                let orphans = self.state.into_iter().flat_map(GroupState::orphans);
-                let named = orphans.map(|(provider, owned)| {
-                    format!("{provider} holds {}, which no record accounts for", owned.lease.id)
-                });
-                let deleting = self.state.map_or(0, GroupState::deleting);
-                let going = (deleting > 0)
-                    .then(|| format!("{deleting} nodes of the group are on their way out"));
-                named.chain(going).collect()
-            }
+            Rung::Overshoot { .. } => self.takers(),
             Rung::ProviderPaused => {
                 let provider = self.record.map(|record| &record.spec.provider);
                 provider
@@ -318,6 +340,9 @@ impl Sight<'_> {
             }
             Rung::Parallelism => {
                 alloc::vec![String::from("as many effects are on their way as are allowed")]
+            }
+            Rung::UpdatePaused => {
+                alloc::vec![format!("a pause; levelhead update {} --resume", self.slot.group)]
             }
             Rung::EffectPending(command) | Rung::Ambiguous(command) => {
                 alloc::vec![format!("the outcome of {}", command.as_str())]
@@ -345,7 +370,15 @@ impl Sight<'_> {
             | Rung::Retry { .. }
             | Rung::AwaitEndpoint
             | Rung::Settling
-            | Rung::Stabilising => Vec::new(),
+            | Rung::Stabilising
+            | Rung::AwaitTurn { .. }
+            | Rung::AwaitOthersGone { .. }
+            | Rung::AwaitCandidate(_)
+            | Rung::AwaitSecondGone(_)
+            | Rung::Candidate
+            | Rung::Observing
+            | Rung::Verifying
+            | Rung::Promote => Vec::new(),
         }
     }
 }

@@ -82,7 +82,16 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::Off
         | Rung::Turn { .. }
         | Rung::BeginDelete(DeleteReason::Rerun)
-        | Rung::Completed => panic!("these need more than one record: {rung:?}"),
+        | Rung::Completed
+        | Rung::AwaitTurn { .. }
+        | Rung::UpdatePaused
+        | Rung::AwaitOthersGone { .. }
+        | Rung::AwaitCandidate(_)
+        | Rung::AwaitSecondGone(_)
+        | Rung::Candidate
+        | Rung::Observing
+        | Rung::Verifying
+        | Rung::Promote => panic!("these need more than one record: {rung:?}"),
     }
     facts
 }
