@@ -5,6 +5,7 @@ mod graph;
 mod header;
 mod impact;
 mod openers;
+mod predicted;
 mod project;
 mod step;
 mod stored;

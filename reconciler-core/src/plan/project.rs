@@ -14,20 +14,18 @@ use super::{
     header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
     impact::{Impact, Impacts},
     openers::Openers,
+    predicted::Predicted,
     step::{Condition, PlanStep, StepKey, inverse},
     stored::{Specs, hash_plan},
 };
 use crate::{
     desired::GroupKind,
     drift::{Drift, refusals},
-    effect::{
-        CommandKind, EffectOutcome, EffectReport, ExitStatus, Look, NodeManagerCommand,
-        WorkloadState,
-    },
+    effect::{CommandKind, EffectReport, ExitStatus, Look, NodeManagerCommand, WorkloadState},
     fold::{Fact, Verdict},
-    id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
+    id::{AttemptId, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
-    observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, NodeRecord, Pending, Side},
+    observed::{ClusterState, Handle, NodeRecord, Pending, Side},
     reconcile::{Parked, Reason, Rung, reconcile_some},
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -377,37 +375,6 @@ fn ends_well(record: &NodeRecord) -> bool {
     let free = !record.is_open() && record.hold.is_none();
     let job = record.policy.kind == GroupKind::Job;
     job && free && record.is_ready() && !record.is_completed()
-}
-
-/// What providers give in a predicted state: the same to everyone, because nobody looks at it.
-struct Predicted {
-    lease: LeaseFacts,
-    endpoint: Endpoint,
-    workload: Handle,
-}
-
-impl Predicted {
-    fn new(fence: Fence) -> Self {
-        let handle = Handle::default();
-        let lease = LeaseFacts { id: LeaseId::new("predicted"), fence, handle: handle.clone() };
-        Self { lease, endpoint: Endpoint::default(), workload: handle }
-    }
-
-    /// What a command brings when it succeeds.
-    fn outcome(&self, kind: CommandKind) -> EffectOutcome {
-        match kind {
-            CommandKind::CreateLease => {
-                EffectOutcome::Leased { lease: self.lease.clone(), endpoint: None }
-            }
-            CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(self.endpoint.clone())),
-            CommandKind::StartBootstrap => {
-                EffectOutcome::Started { workload: self.workload.clone() }
-            }
-            CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
-            CommandKind::CancelBootstrap => EffectOutcome::Cancelled,
-            CommandKind::DestroyLease => EffectOutcome::Released,
-        }
-    }
 }
 
 /// True for rungs that a fault-free future does not leave.

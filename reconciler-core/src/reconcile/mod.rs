@@ -4,6 +4,7 @@
 //! R7). [`reconcile`] looks at every slot; [`reconcile_some`] asks the same question of the slots that may have
 //! an answer, and a property holds the two together.
 
+mod blockers;
 mod budget;
 mod converged;
 mod explain;

@@ -162,13 +162,7 @@ impl fmt::Display for Rung {
             Self::Retune => f.write_str("takes over a changed policy"),
             Self::Reap => f.write_str("no longer wanted and gone: its record goes"),
             Self::EffectPending(command) => write!(f, "waits for {}", command.as_str()),
-            Self::Ambiguous(command) => {
-                write!(
-                    f,
-                    "the outcome of {} is unknown: looking before anything else",
-                    command.as_str()
-                )
-            }
+            Self::Ambiguous(command) => unknown(f, *command),
             Self::GroupHeld(code) => write!(f, "its group is held: {}", code.as_str()),
             Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
             Self::Backoff { failures, attempts } => {
@@ -181,14 +175,8 @@ impl fmt::Display for Rung {
                 f,
                 "would be one too many: {owning} with a record and {orphans} without one exist, {count} are wanted"
             ),
-            Self::Gate(lacks) => {
-                f.write_str("waits for ")?;
-                listed(f, lacks)
-            }
-            Self::Dependents(groups) => {
-                f.write_str("is to go after what depends on it: ")?;
-                listed(f, groups)
-            }
+            Self::Gate(lacks) => listed(f, "waits for ", lacks),
+            Self::Dependents(groups) => listed(f, "is to go after what depends on it: ", groups),
             Self::Off => f.write_str("switched off: rests without a workload"),
             Self::Turn { ready, want } => {
                 write!(f, "begins anew in its turn: {ready} of {want} are ready")
@@ -197,11 +185,9 @@ impl fmt::Display for Rung {
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
             Self::Stabilising => f.write_str("ready; waits for the stable interval"),
-            Self::AwaitTurn { unavailable, unavailable_max, surge, surge_max } => write!(
-                f,
-                "of another revision; waits for its turn: {unavailable} of {unavailable_max} may be missing, \
-                 {surge} of {surge_max} may exist beyond the count"
-            ),
+            Self::AwaitTurn { unavailable, unavailable_max, surge, surge_max } => {
+                in_turn(f, (*unavailable, *unavailable_max), (*surge, *surge_max))
+            }
             Self::UpdatePaused => f.write_str("of another revision; the update is paused"),
             Self::AwaitOthersGone { left } => {
                 write!(f, "waits until {left} nodes of another revision are gone")
@@ -220,11 +206,25 @@ impl fmt::Display for Rung {
     }
 }
 
-fn listed(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+fn listed(f: &mut fmt::Formatter<'_>, before: &str, items: &[impl fmt::Display]) -> fmt::Result {
+    f.write_str(before)?;
     for (n, item) in items.iter().enumerate() {
         write!(f, "{}{item}", if n > 0 { ", " } else { "" })?;
     }
     Ok(())
+}
+
+fn unknown(f: &mut fmt::Formatter<'_>, command: CommandKind) -> fmt::Result {
+    write!(f, "the outcome of {} is unknown: looking before anything else", command.as_str())
+}
+
+fn in_turn(f: &mut fmt::Formatter<'_>, missing: (u32, u32), extra: (u32, u32)) -> fmt::Result {
+    let ((missing, missing_max), (extra, extra_max)) = (missing, extra);
+    write!(
+        f,
+        "of another revision; waits for its turn: {missing} of {missing_max} may be missing, \
+         {extra} of {extra_max} may exist beyond the count"
+    )
 }
 
 impl Rung {

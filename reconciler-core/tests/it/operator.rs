@@ -1,8 +1,11 @@
-//! What an operator does to a world: holds are released, and what no record accounts for is taken away.
+//! What is done to a world from above: holds are released, what no record accounts for is taken away, and an update
+//! that failed is taken back.
 
 use reconciler_core::{
     fold::{Fact, Verdict},
     hold::{Hold, HoldCode},
+    id::GroupId,
+    reconcile::RolloutChange,
 };
 
 use crate::world::World;
@@ -34,5 +37,16 @@ impl World {
             let record = state.record(&thing.slot);
             record.is_some_and(|r| r.attempts().any(|one| one.attempt.uuid == *attempt))
         });
+    }
+
+    /// Takes note of what becomes of an update; one that failed is taken back by another shape.
+    pub(crate) fn update(&mut self, group: GroupId, change: RolloutChange) {
+        if let RolloutChange::Revert { to, .. } = &change {
+            let back = self.shape.with_specs([(group, to.spec.clone())]);
+            self.reverts += 1;
+            return self.reshape(back);
+        }
+        let verdict = self.state.fold(Fact::Rollout { group, change }, self.now);
+        assert_eq!(verdict, Verdict::Applied);
     }
 }

@@ -12,9 +12,9 @@ use reconciler_core::{
         Look, NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
     },
     fold::{Fact, Verdict},
-    id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, StepId, Uuid},
+    id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
     observed::{ClusterState, Endpoint, Handle, LeaseFacts, Side},
-    reconcile::{Parked, ReconcilePlan, RolloutChange},
+    reconcile::{Parked, ReconcilePlan},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -152,17 +152,6 @@ impl World {
         }
         laws_single::consistent(&self.state, self.now);
         whole
-    }
-
-    /// Takes note of what becomes of an update; one that failed is taken back by another shape.
-    fn update(&mut self, group: GroupId, change: RolloutChange) {
-        if let RolloutChange::Revert { to, .. } = &change {
-            let back = self.shape.with_specs([(group, to.spec.clone())]);
-            self.reverts += 1;
-            return self.reshape(back);
-        }
-        let verdict = self.state.fold(Fact::Rollout { group, change }, self.now);
-        assert_eq!(verdict, Verdict::Applied);
     }
 
     fn dispatch(&mut self, slot: LogicalNodeId, side: Side, command: NodeManagerCommand) {
