@@ -6,7 +6,7 @@ use reconciler_core::{
     desired::ClusterShape,
     hold::Hold,
     id::{GroupId, LogicalNodeId, PlanHash, PlanSerial},
-    observed::NodeRecord,
+    observed::{NodeRecord, Rollout},
     redact::Redacted,
     time::Timestamp,
 };
@@ -35,6 +35,15 @@ pub struct GroupWrite {
     pub hold: Option<Hold>,
 }
 
+/// What becomes of the row of a group's update.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolloutWrite {
+    /// The group.
+    pub group: GroupId,
+    /// Its update now; none if it is over.
+    pub rollout: Option<Rollout>,
+}
+
 /// A plan that is confirmed by this commit; a second use of its hash is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsedPlan {
@@ -53,11 +62,13 @@ pub enum ShapeSource {
     Console,
     /// A verb of the command line.
     Cli,
+    /// The driver itself, as when an update failed.
+    Driver,
 }
 
 impl ShapeSource {
     /// Every source.
-    pub const ALL: [Self; 3] = [Self::File, Self::Console, Self::Cli];
+    pub const ALL: [Self; 4] = [Self::File, Self::Console, Self::Cli, Self::Driver];
 
     /// The stable text.
     pub const fn as_str(self) -> &'static str {
@@ -65,6 +76,7 @@ impl ShapeSource {
             Self::File => "file",
             Self::Console => "console",
             Self::Cli => "cli",
+            Self::Driver => "driver",
         }
     }
 }

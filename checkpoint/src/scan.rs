@@ -10,7 +10,7 @@ use reconciler_core::{
     id::{
         Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial, RevisionDigest, StepId,
     },
-    observed::NodeRecord,
+    observed::{NodeRecord, Rollout},
     redact::Redacted,
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::Type};
@@ -34,6 +34,8 @@ pub enum RowKind {
     Record,
     /// A group's hold: the group must stay held.
     GroupHold,
+    /// A group's update: it begins anew, with what serves then as what served before.
+    Rollout,
     /// An open operation.
     Operation,
     /// A step of an open operation.
@@ -76,6 +78,8 @@ pub struct Recovered {
     pub records: Vec<NodeRecord>,
     /// The groups that are held.
     pub group_holds: Vec<(GroupId, Hold)>,
+    /// The updates under way.
+    pub rollouts: Vec<(GroupId, Rollout)>,
     /// What is open, with its steps.
     pub open_operations: Vec<OpenOperation>,
     /// The newest events, the oldest of them first.
@@ -107,6 +111,7 @@ pub(crate) fn scan(conn: &Connection) -> rusqlite::Result<Recovered> {
             .next(),
         records: records(conn, &mut unreadable)?,
         group_holds: group_holds(conn, &mut unreadable)?,
+        rollouts: rollouts(conn, &mut unreadable)?,
         open_operations: open_operations(conn, &mut unreadable)?,
         events: events_tail(conn, &mut unreadable)?,
         unreadable,
@@ -176,6 +181,9 @@ struct Shared {
 
 impl Shared {
     fn share(&mut self, record: &mut NodeRecord) {
+        if let Some(second) = &mut record.second {
+            self.share(&mut second.record);
+        }
         let Some(first) = self.specs.get(&record.revision) else {
             self.specs.insert(record.revision, record.clone());
             return;
@@ -197,6 +205,17 @@ fn group_holds(
     read_all(conn, sql, (RowKind::GroupHold, "node_group"), unreadable, |row| {
         let hold = serde_json::from_slice(row.get_ref("hold")?.as_blob()?);
         Ok((parsed(row, "node_group")?, hold.map_err(|error| misread(Type::Blob, error))?))
+    })
+}
+
+fn rollouts(
+    conn: &Connection,
+    unreadable: &mut Vec<Unreadable>,
+) -> rusqlite::Result<Vec<(GroupId, Rollout)>> {
+    let sql = "SELECT node_group, rollout FROM rollout ORDER BY node_group";
+    read_all(conn, sql, (RowKind::Rollout, "node_group"), unreadable, |row| {
+        let rollout = serde_json::from_slice(row.get_ref("rollout")?.as_blob()?);
+        Ok((parsed(row, "node_group")?, rollout.map_err(|error| misread(Type::Blob, error))?))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Answering the faces: plans at once, changes when they are durable, releases after a fresh look.
 
-use reconciler_core::id::{Generation, LogicalNodeId, PlanHash};
+use reconciler_core::id::{AttemptId, Generation, LogicalNodeId, PlanHash};
 
 use crate::{
     answers::PendingRelease,
@@ -70,18 +70,18 @@ impl Loop {
             Err(refusal) => return drop(answer.send(Err(refusal))),
         };
         let looks = self.state.release_looks(&subject);
-        for slot in &looks {
-            self.look(slot);
+        for (slot, attempt) in &looks {
+            self.look(slot, *attempt);
         }
         let waiting = looks.into_iter().collect();
         self.answers.releases.push(PendingRelease { subject, confirm, waiting, answer });
         self.finish_releases();
     }
 
-    /// Notes that a slot was looked at.
-    pub(crate) fn looked_for_release(&mut self, slot: &LogicalNodeId) {
+    /// Notes that an attempt was looked at.
+    pub(crate) fn looked_for_release(&mut self, looked: &(LogicalNodeId, AttemptId)) {
         for release in &mut self.answers.releases {
-            release.waiting.remove(slot);
+            release.waiting.remove(looked);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use checkpoint::store::{StoreError, Ticket};
-use reconciler_core::id::{LogicalNodeId, PlanHash};
+use reconciler_core::id::{AttemptId, LogicalNodeId, PlanHash};
 
 use crate::{
     inbox::Answer,
@@ -26,7 +26,7 @@ pub(crate) struct Answers {
 pub(crate) struct PendingRelease {
     pub(crate) subject: Subject,
     pub(crate) confirm: Option<PlanHash>,
-    pub(crate) waiting: BTreeSet<LogicalNodeId>,
+    pub(crate) waiting: BTreeSet<(LogicalNodeId, AttemptId)>,
     pub(crate) answer: Answer<ReleaseView>,
 }
 

@@ -7,7 +7,6 @@ use checkpoint::{
     store::Commit,
 };
 use reconciler_core::{
-    effect::NodeManagerCommand,
     id::{GroupId, LogicalNodeId, OperationId, PlanHash},
     plan::{PlanInput, Scope, project},
     reconcile::group_converged,
@@ -17,16 +16,16 @@ use reconciler_core::{
 use crate::{planning, state::State};
 
 impl State {
-    /// Makes sure that every command's group has an open operation; those without get a confirmed repair.
-    pub(crate) fn cover(
+    /// Makes sure that the group of every slot with a command has an open operation; those without get a
+    /// confirmed repair.
+    pub(crate) fn cover<'a>(
         &mut self,
-        commands: &[(LogicalNodeId, NodeManagerCommand)],
+        commanded: impl Iterator<Item = &'a LogicalNodeId>,
         now: Timestamp,
         commit: &mut Commit,
     ) {
         let open = |slot: &LogicalNodeId| self.operations.of(&slot.group).is_some();
-        let bare: BTreeSet<LogicalNodeId> =
-            commands.iter().filter(|(slot, _)| !open(slot)).map(|(slot, _)| slot.clone()).collect();
+        let bare: BTreeSet<LogicalNodeId> = commanded.filter(|slot| !open(slot)).cloned().collect();
         if bare.is_empty() {
             return;
         }

@@ -36,6 +36,9 @@ impl State {
         let live = &self.shape;
         let target = match edit {
             Edit::None => return Ok(Arc::clone(live)),
+            Edit::Pause { groups } => return self.may_pause(groups, true),
+            Edit::Resume { groups } => return self.may_pause(groups, false),
+            Edit::Rollback { groups } => self.rolled_back(groups)?,
             Edit::Down => live.emptied(),
             Edit::Counts { counts } => {
                 self.all_known(counts.keys())?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use checkpoint::{
     event::{EventWrite, Subject},
-    record::{GroupWrite, RecordWrite},
+    record::{GroupWrite, RecordWrite, RolloutWrite},
     step::StepWrite,
     store::Commit,
 };
@@ -35,11 +35,14 @@ impl State {
             let hold = self.cluster.group(&group).and_then(|g| g.hold().cloned());
             commit.groups.push(GroupWrite { group, hold });
         }
+        for group in self.cluster.take_dirty_rollouts() {
+            let rollout = self.cluster.rollout(&group).cloned();
+            commit.rollouts.push(RolloutWrite { group, rollout });
+        }
         let settled = self.cluster.take_settled();
         commit.steps.extend(settled.into_iter().map(|s| step_write(s, now)));
         let notes = self.cluster.take_notes();
-        tally.failures +=
-            notes.iter().filter(|note| matches!(note.what, NoteKind::Failure { .. })).count();
+        tally.failures += notes.iter().filter(|note| note.what.is_failure()).count();
         for note in &notes {
             let (subject, kind, text) = (subject(note), note.what.word(), note.what.to_string());
             if matches!(note.what, NoteKind::Stage { .. } | NoteKind::Reaped) {

@@ -30,6 +30,7 @@ mod planning;
 mod publish;
 mod release;
 mod resume;
+mod reverting;
 mod run;
 mod source;
 mod start;

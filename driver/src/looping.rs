@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use checkpoint::store::{Commit, Store, Ticket};
 use executor::dispatch::Dispatcher;
-use reconciler_core::{id::LogicalNodeId, time::Timestamp};
+use reconciler_core::{
+    id::{AttemptId, LogicalNodeId},
+    time::Timestamp,
+};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -50,8 +53,8 @@ pub(crate) struct Loop {
     pub(crate) pace: Duration,
     /// What came in and is not folded yet.
     pub(crate) facts: Waiting,
-    /// Slots that are being looked at.
-    pub(crate) looking: BTreeSet<LogicalNodeId>,
+    /// Attempts that are being looked at.
+    pub(crate) looking: BTreeSet<(LogicalNodeId, AttemptId)>,
     /// Asks that wait for the first observation.
     pub(crate) early: Vec<Ask>,
     /// Commits that were submitted and not answered.

@@ -6,7 +6,7 @@ use executor::dispatch::Report;
 use reconciler_core::{
     effect::Listing,
     fold::Fact,
-    id::{LogicalNodeId, ProviderName},
+    id::{AttemptId, LogicalNodeId, ProviderName},
     limits,
     observed::NodeRecord,
     time::Millis,
@@ -40,26 +40,29 @@ impl Loop {
         }
     }
 
-    /// Looks at one slot's attempt by its id, unless that is under way.
-    pub(crate) fn look(&mut self, slot: &LogicalNodeId) {
-        let Some(record) = self.state.cluster.record(slot) else { return };
-        if self.looking.insert(slot.clone()) {
-            let (attempt, provider) = (record.attempt, record.spec.provider.clone());
+    /// Looks at one attempt of a slot by its id, unless that is under way.
+    pub(crate) fn look(&mut self, slot: &LogicalNodeId, attempt: AttemptId) {
+        let record = self.state.cluster.record(slot).and_then(|record| record.of_attempt(attempt));
+        let Some(record) = record else { return };
+        if self.looking.insert((slot.clone(), attempt)) {
+            let provider = record.spec.provider.clone();
             let lease = record.stage.lease().cloned();
             self.dispatcher.inspect(slot.clone(), attempt, &provider, lease);
         }
     }
 
-    /// Watches a slot's workload, if it has one.
+    /// Watches the workloads of a slot's attempts, of those that have one.
     pub(crate) fn watch(&self, slot: &LogicalNodeId) {
         if self.state.mode == Mode::Waiting {
             return;
         }
         let Some(record) = self.state.cluster.record(slot) else { return };
-        if let (Some(lease), Some(workload)) = (record.stage.lease(), record.stage.workload()) {
-            let (lease, workload) = (lease.clone(), workload.clone());
-            let (attempt, provider) = (record.attempt, &record.spec.provider);
-            self.dispatcher.watch(slot.clone(), attempt, provider, lease, workload);
+        for record in record.attempts() {
+            if let (Some(lease), Some(workload)) = (record.stage.lease(), record.stage.workload()) {
+                let (lease, workload) = (lease.clone(), workload.clone());
+                let (attempt, provider) = (record.attempt, &record.spec.provider);
+                self.dispatcher.watch(slot.clone(), attempt, provider, lease, workload);
+            }
         }
     }
 
@@ -93,9 +96,11 @@ impl Loop {
                 return self.take_listing(provider, listing, millis(visibility));
             }
             Report::Looked { provider: _, slot, attempt, look } => {
-                self.looking.remove(&slot);
-                self.looked_for_release(&slot);
-                let visibility = self.state.visibility(&slot);
+                let looked = (slot, attempt);
+                self.looking.remove(&looked);
+                self.looked_for_release(&looked);
+                let slot = looked.0;
+                let visibility = self.state.visibility(&slot, attempt);
                 ("look", Fact::Looked { slot, attempt, look, visibility })
             }
             Report::Exited { slot, attempt, workload, exit } => {
@@ -118,8 +123,8 @@ impl Loop {
 
     /// Looks by id at everything that the last listings lacked (C1).
     pub(crate) fn look_for_missing(&mut self) {
-        for record in self.state.cluster.missing() {
-            self.look(&record.slot);
+        for (slot, attempt) in self.state.cluster.missing() {
+            self.look(&slot, attempt);
         }
     }
 }

@@ -90,6 +90,7 @@ impl Offline {
         Published {
             cluster: state.cluster.snapshot(),
             shape: Arc::clone(&state.shape),
+            source: state.source,
             history: state.history.clone(),
             driver: None,
             file: None,

@@ -9,9 +9,9 @@ use executor::dispatch::Room;
 use reconciler_core::{
     effect::{Intent, NodeManagerCommand},
     fold::Fact,
-    id::LogicalNodeId,
-    observed::{ClusterState, Pending},
-    reconcile::reconcile_some,
+    id::{AttemptId, GroupId, LogicalNodeId},
+    observed::{ClusterState, Pending, Side},
+    reconcile::{RolloutChange, reconcile_some},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -52,12 +52,21 @@ const QUEUE_SLACK: Millis = Millis::from_secs(5);
 pub(crate) struct PassOutput {
     /// What is to be journaled; nothing if nothing changed.
     pub(crate) commit: Option<Commit>,
-    /// Slots to look at by id.
-    pub(crate) looks: Vec<LogicalNodeId>,
+    /// Attempts to look at by id.
+    pub(crate) looks: Vec<(LogicalNodeId, AttemptId)>,
     /// Slots whose record changed.
     pub(crate) changed: BTreeSet<LogicalNodeId>,
+    /// Groups whose update failed and is to be taken back.
+    pub(crate) reverts: Vec<GroupId>,
     /// True if the next pass has something to decide already.
     pub(crate) again: bool,
+}
+
+/// What was decided beside what is folded and journaled.
+#[derive(Default)]
+struct Decided {
+    looks: Vec<(LogicalNodeId, AttemptId)>,
+    reverts: Vec<GroupId>,
 }
 
 impl State {
@@ -75,8 +84,8 @@ impl State {
         self.work.extend(changed.iter().cloned());
         let mut commit = Commit { at: now, ..Commit::default() };
         let mut room = input.room;
-        let looks = match self.mode {
-            Mode::Waiting => Vec::new(),
+        let Decided { looks, reverts } = match self.mode {
+            Mode::Waiting => Decided::default(),
             Mode::Driving => self.decide(&mut room, now, &mut commit, &mut tally),
         };
         let decided = self.cluster.take_dirty();
@@ -99,7 +108,7 @@ impl State {
             commit.pass = Some(pass_row(&view));
         }
         let commit = (!commit.is_empty()).then_some(commit);
-        PassOutput { commit, looks, changed, again }
+        PassOutput { commit, looks, changed, reverts, again }
     }
 
     /// Decides the slots at hand, folds what was decided, and collects the intents.
@@ -109,35 +118,57 @@ impl State {
         now: Timestamp,
         commit: &mut Commit,
         tally: &mut Tally,
-    ) -> Vec<LogicalNodeId> {
+    ) -> Decided {
         let slots = self.slots_at_hand(room);
         if slots.is_empty() {
-            return Vec::new();
+            return Decided::default();
         }
         let mut plan = reconcile_some(&self.cluster, &self.shape, now, &slots);
         let outside = plan.waiting.len();
-        plan.admit_where(|slot| {
-            let record = self.cluster.record(slot);
+        plan.admit_where(|slot, side| {
+            let record = self.cluster.record(slot).and_then(|record| record.side(side));
             record.is_some_and(|record| room.take(&record.spec.provider))
         });
         for slot in plan.waiting.drain(outside..) {
-            self.queue(slot);
+            self.queue(&slot);
         }
         self.work = plan.waiting.drain(..).collect();
         self.parked.park(&mut plan);
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
-        let looks = std::mem::take(&mut plan.looks);
+        let present = plan.looks.drain(..).map(|slot| (slot, Side::Present));
+        let second = plan.second_looks.drain(..).map(|slot| (slot, Side::Second));
+        let looks: Vec<_> = present.chain(second).filter_map(|at| self.attempt(at)).collect();
+        let reverts = self.fold_rollouts(std::mem::take(&mut plan.rollouts), now);
         for (slot, transition) in plan.take_transitions() {
             tally.transitions += usize::from(self.fold(Fact::Decided { slot, transition }, now));
         }
-        self.cover(&plan.per_node, now, commit);
-        for (slot, command) in plan.per_node {
-            if let Some(intent) = self.intend(&slot, command, now) {
+        let present = plan.per_node.into_iter().map(|(slot, c)| (slot, Side::Present, c));
+        let second = plan.per_second.into_iter().map(|(slot, c)| (slot, Side::Second, c));
+        let commands: Vec<_> = present.chain(second).collect();
+        self.cover(commands.iter().map(|(slot, ..)| slot), now, commit);
+        for (slot, side, command) in commands {
+            if let Some(intent) = self.intend(&slot, side, command, now) {
                 commit.intents.push(intent);
             }
         }
         tally.effects = commit.intents.len();
-        looks
+        Decided { looks, reverts }
+    }
+
+    /// Folds what becomes of updates; gives back the groups whose update is to be taken back.
+    fn fold_rollouts(
+        &mut self,
+        changes: Vec<(GroupId, RolloutChange)>,
+        now: Timestamp,
+    ) -> Vec<GroupId> {
+        let mut reverts = Vec::new();
+        for (group, change) in changes {
+            if matches!(change, RolloutChange::Revert { .. }) {
+                reverts.push(group.clone());
+            }
+            self.fold(Fact::Rollout { group, change }, now);
+        }
+        reverts
     }
 
     /// The slots to decide now: those with news, and of those that only wait for a place the first that may get one.
@@ -159,22 +190,29 @@ impl State {
     }
 
     /// Puts a slot in the line for a place at its provider.
-    fn queue(&mut self, slot: LogicalNodeId) {
-        if let Some(record) = self.cluster.record(&slot) {
+    fn queue(&mut self, slot: &LogicalNodeId) {
+        for record in self.cluster.record(slot).into_iter().flat_map(|record| record.attempts()) {
             let provider = record.spec.provider.clone();
-            self.queued.entry(provider).or_default().insert(slot);
+            self.queued.entry(provider).or_default().insert(slot.clone());
         }
+    }
+
+    /// The attempt on one side of a slot.
+    fn attempt(&self, (slot, side): (LogicalNodeId, Side)) -> Option<(LogicalNodeId, AttemptId)> {
+        let attempt = self.cluster.record(&slot)?.side(side)?.attempt;
+        Some((slot, attempt))
     }
 
     /// Turns a command into the intent of a step, and marks its record as waiting for it.
     fn intend(
         &mut self,
         slot: &LogicalNodeId,
+        side: Side,
         command: NodeManagerCommand,
         now: Timestamp,
     ) -> Option<Intent> {
         let operation = self.operations.of(&slot.group)?;
-        let record = self.cluster.record(slot)?;
+        let record = self.cluster.record(slot)?.side(side)?;
         let kind = command.kind();
         let (attempt, provider) = (record.attempt, record.spec.provider.clone());
         let timeout = command.timeout(&record.policy);

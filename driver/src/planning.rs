@@ -23,11 +23,12 @@ use reconciler_core::{
 };
 
 use crate::{
+    reverting::pauses,
     source::Source,
     state::{Mode, State},
     view::{
-        BoundView, ChangeKind, ChangeView, DriftView, Edit, PlanGroupView, PlanView, Refusal,
-        RefusalKind, StepView, VIEW_SCHEMA,
+        BoundView, ChangeKind, ChangeView, DriftView, Edit, ImpactView, PlanGroupView, PlanView,
+        Refusal, RefusalKind, StepView, VIEW_SCHEMA,
     },
 };
 
@@ -95,10 +96,14 @@ pub(crate) fn capability_texts(
 impl State {
     /// What a plan of `edit` needs of the present moment; made anywhere, also beside the loop.
     pub(crate) fn planner(&self, edit: &Edit, now: Timestamp) -> Result<Planner, Refusal> {
+        let mut cluster = self.cluster.clone();
+        for fact in pauses(edit) {
+            let _as_it_would_be = cluster.fold(fact, now);
+        }
         Ok(Planner {
             target: self.target(edit)?,
             base: Arc::clone(&self.shape),
-            cluster: self.cluster.clone(),
+            cluster,
             capabilities: capability_texts(&self.capabilities),
             fence: self.plan_fence,
             serial: self.counters.serial,
@@ -160,7 +165,10 @@ impl State {
             | Edit::Start { .. }
             | Edit::Restart { .. }
             | Edit::Run { .. }
-            | Edit::Remove { .. } => None,
+            | Edit::Remove { .. }
+            | Edit::Rollback { .. }
+            | Edit::Pause { .. }
+            | Edit::Resume { .. } => None,
         };
         let target = self.target(edit)?;
         let mut commit = Commit { at: now, ..Commit::default() };
@@ -172,6 +180,7 @@ impl State {
             self.file_digest = digest;
         }
         if reshaped || redigested {
+            self.source = Some(source.face.into());
             commit.shape = Some(ShapeRow {
                 shape: Arc::clone(&self.shape),
                 source: source.face.into(),
@@ -189,6 +198,7 @@ impl State {
             self.tell_shape(&old, plan.hash, source, now, &mut commit);
         }
         self.open_for(plan, &mut commit);
+        self.pause(edit, now, &mut commit);
         if was_waiting {
             self.mark_all();
         } else {
@@ -252,6 +262,7 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
             to: *to,
             changes: Vec::new(),
             unchanged: 0,
+            impact: plan.impacts.iter().find(|i| i.group == *group).map(ImpactView::of),
         };
         groups.insert(group.clone(), view);
     }
@@ -262,6 +273,7 @@ fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
             to: 0,
             changes: Vec::new(),
             unchanged: 0,
+            impact: None,
         });
         group.changes.push(change_view(change));
     }

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use checkpoint::record::ShapeSource;
 use reconciler_core::{
     desired::ClusterShape,
     id::{Fence, PassNumber},
-    observed::{ClusterState, NodeRecord, next_due},
+    observed::{ClusterState, GroupState, NodeRecord, Side, next_due},
     reconcile::{Standing, standing},
     time::Timestamp,
 };
@@ -21,6 +22,7 @@ use crate::{
 pub struct Published {
     pub(crate) cluster: ClusterState,
     pub(crate) shape: Arc<ClusterShape>,
+    pub(crate) source: Option<ShapeSource>,
     pub(crate) history: History,
     pub(crate) driver: Option<DriverView>,
     pub(crate) file: Option<Arc<FileView>>,
@@ -74,9 +76,14 @@ impl Published {
     /// True if a node that does not serve waits for its time. What a serving one waits for, such as to be called
     /// stable, brings the run no nearer to what is wanted.
     fn waits_to_move(&self) -> bool {
-        let waits = |record: &NodeRecord| !record.is_ready() && next_due(record, self.at).is_some();
-        self.due.is_some()
-            && self.cluster.groups().any(|(_, group)| group.records().any(|record| waits(record)))
+        let waits = |record: &NodeRecord| {
+            let second = record.side(Side::Second);
+            let beside = second.is_some_and(|second| next_due(second, self.at).is_some());
+            beside || (!record.is_ready() && next_due(record, self.at).is_some())
+        };
+        let ends = self.cluster.rollouts().any(|(_, rollout)| rollout.deadline.is_some());
+        let waiting = |group: &GroupState| group.records().any(|record| waits(record));
+        self.due.is_some() && (ends || self.cluster.groups().any(|(_, group)| waiting(group)))
     }
 
     /// The digest-free facts that a face needs to look a slot up.
@@ -107,6 +114,7 @@ impl State {
         Published {
             cluster: self.cluster.snapshot(),
             shape: Arc::clone(&self.shape),
+            source: self.source,
             history: self.history.clone(),
             driver: Some(driver.clone()),
             file: file.cloned(),

@@ -7,7 +7,7 @@ use reconciler_core::{
     canonical::Canon,
     fold::Fact,
     hold::Hold,
-    id::{GroupId, LogicalNodeId, PlanHash, Uuid},
+    id::{AttemptId, GroupId, LogicalNodeId, PlanHash, Uuid},
     observed::{GroupState, NodeRecord},
     time::Timestamp,
 };
@@ -86,17 +86,21 @@ impl State {
         }
     }
 
-    /// The slots that a release of `subject` looks at anew.
-    pub(crate) fn release_looks(&self, subject: &Subject) -> Vec<LogicalNodeId> {
+    /// The attempts that a release of `subject` looks at anew.
+    pub(crate) fn release_looks(&self, subject: &Subject) -> Vec<(LogicalNodeId, AttemptId)> {
+        let id = |record: &NodeRecord| (record.slot.clone(), record.attempt);
         match subject {
-            Subject::Slot(slot) => vec![slot.clone()],
+            Subject::Slot(slot) => {
+                let record = self.cluster.record(slot).into_iter();
+                record.flat_map(|record| record.attempts()).map(id).collect()
+            }
             Subject::Group(group) => {
-                let doubtful = |r: &&std::sync::Arc<NodeRecord>| {
+                let doubtful = |r: &&NodeRecord| {
                     r.hold.is_some() || r.missing_since.or(r.suspect_since).is_some()
                 };
                 let records = self.cluster.group(group).map(AsRef::as_ref);
                 let records = records.into_iter().flat_map(GroupState::records);
-                records.filter(doubtful).map(|r| r.slot.clone()).collect()
+                records.flat_map(|record| record.attempts()).filter(doubtful).map(id).collect()
             }
         }
     }
@@ -157,13 +161,15 @@ impl State {
     fn held(&self, subject: &Subject) -> Vec<(Subject, Hold)> {
         match subject {
             Subject::Slot(slot) => {
-                let hold = self.cluster.record(slot).and_then(|record| record.hold.clone());
+                let record = self.cluster.record(slot);
+                let hold = record.and_then(|r| r.attempts().find_map(|one| one.hold.clone()));
                 hold.map(|hold| (subject.clone(), hold)).into_iter().collect()
             }
             Subject::Group(name) => {
                 let Some(group) = self.cluster.group(name) else { return Vec::new() };
                 let own = group.hold().map(|hold| (subject.clone(), hold.clone()));
-                let slots = group.records().filter_map(|record| {
+                let attempts = group.records().flat_map(|record| record.attempts());
+                let slots = attempts.filter_map(|record| {
                     record.hold.clone().map(|hold| (Subject::Slot(record.slot.clone()), hold))
                 });
                 own.into_iter().chain(slots).collect()
@@ -172,8 +178,8 @@ impl State {
     }
 
     fn seen(&self, subject: &Subject) -> Vec<String> {
-        let line = |slot: &LogicalNodeId| {
-            let record = self.cluster.record(slot)?;
+        let line = |(slot, attempt): &(LogicalNodeId, AttemptId)| {
+            let record = self.cluster.record(slot)?.of_attempt(*attempt)?;
             let lease =
                 record.stage.lease().map_or("no lease".to_owned(), |l| format!("lease {}", l.id));
             let doubt = match (record.missing_since, record.suspect_since) {

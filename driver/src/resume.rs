@@ -39,9 +39,11 @@ pub(crate) struct Given {
 impl State {
     /// Takes back what the journal holds; with `doubt`, whatever was on its way has an unknown outcome now.
     pub(crate) fn resume(given: Given, recovered: Recovered, doubt: bool, now: Timestamp) -> Self {
+        let source = recovered.shape.as_ref().map(|row| row.source);
         let shape = recovered.shape.as_ref().map(|row| Arc::new(row.shape.redigested()));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
-        let cluster = ClusterState::restore(recovered.records, recovered.group_holds, now);
+        let cluster = ClusterState::restore(recovered.records, recovered.group_holds, now)
+            .with_rollouts(recovered.rollouts, now);
         let open =
             recovered.open_operations.iter().map(|open| (open.row.group.clone(), open.row.id));
         let next_event = recovered.events.last().map_or(1, |event| event.seq.saturating_add(1));
@@ -49,6 +51,7 @@ impl State {
         let mut state = Self {
             cluster,
             shape,
+            source,
             file_digest: recovered.file_digest,
             fence: recovered.fence,
             plan_fence: given.plan_fence,
@@ -71,7 +74,11 @@ impl State {
         for bad in &recovered.unreadable {
             match bad.kind {
                 RowKind::Record => state.hold_unreadable(&bad.key, &bad.why, now),
-                RowKind::GroupHold | RowKind::Operation | RowKind::Step | RowKind::Event => {
+                RowKind::GroupHold
+                | RowKind::Rollout
+                | RowKind::Operation
+                | RowKind::Step
+                | RowKind::Event => {
                     tracing::error!(row = ?bad.kind, key = bad.key, why = %bad.why, "a row cannot be read");
                 }
             }

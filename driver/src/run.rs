@@ -12,6 +12,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use checkpoint::store::StoreError;
+use reconciler_core::{fold::Fact, id::GroupId, reconcile::RolloutChange, redact::Redacted};
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
@@ -183,8 +184,9 @@ impl Loop {
             self.audit_at = self.audit_at.min(Instant::now() + AUDIT_AFTER_CHANGE);
             self.next_pass = Instant::now() + self.pace;
         }
-        for slot in &output.looks {
-            self.look(slot);
+        self.take_back(output.reverts);
+        for (slot, attempt) in &output.looks {
+            self.look(slot, *attempt);
         }
         for slot in &output.changed {
             self.watch(slot);
@@ -198,6 +200,26 @@ impl Loop {
         }
         self.finish_releases();
         self.unpublished = true;
+    }
+
+    /// Takes back updates that failed; one that cannot be taken back is held as it stands.
+    fn take_back(&mut self, groups: Vec<GroupId>) {
+        if groups.is_empty() {
+            return;
+        }
+        let now = self.now();
+        match self.state.revert(groups.clone(), now) {
+            Ok(commit) => drop(self.submit(commit)),
+            Err(refusal) => {
+                let text =
+                    format!("the update failed, and cannot be taken back: {}", refusal.message);
+                let text = Redacted::new(&text);
+                for group in groups {
+                    let change = RolloutChange::Fail { text: text.clone() };
+                    self.facts.push(Fact::Rollout { group, change });
+                }
+            }
+        }
     }
 
     /// Decides every slot anew now and then: the worklist is an optimisation, and this is its check.

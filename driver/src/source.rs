@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Who asks for a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// By which face: `file`, `console` or `cli`.
+    /// By which face: `file`, `console`, `cli`, or the `driver` itself.
     pub face: Face,
     /// Who: a user name, or the driver itself.
     pub who: String,
@@ -22,6 +22,8 @@ pub enum Face {
     Console,
     /// The command line.
     Cli,
+    /// The driver itself, as when an update failed.
+    Driver,
 }
 
 impl From<Face> for ShapeSource {
@@ -30,6 +32,7 @@ impl From<Face> for ShapeSource {
             Face::File => Self::File,
             Face::Console => Self::Console,
             Face::Cli => Self::Cli,
+            Face::Driver => Self::Driver,
         }
     }
 }

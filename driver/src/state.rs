@@ -5,12 +5,14 @@ use std::{
     sync::Arc,
 };
 
+use checkpoint::record::ShapeSource;
 use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Verdict},
     id::{
-        Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial, ProviderName, StepId,
+        AttemptId, Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial,
+        ProviderName, StepId,
     },
     observed::ClusterState,
     reconcile::Parked,
@@ -47,6 +49,8 @@ pub(crate) struct State {
     pub(crate) cluster: ClusterState,
     /// What is wanted.
     pub(crate) shape: Arc<ClusterShape>,
+    /// Where the live shape came from.
+    pub(crate) source: Option<ShapeSource>,
     /// The digest of the file as it was last applied.
     pub(crate) file_digest: Option<String>,
     /// This driver's epoch.
@@ -93,9 +97,10 @@ impl State {
         self.cluster.next_due().into_iter().chain(self.requeue_at).min()
     }
 
-    /// How long a new thing may stay invisible at the provider of `slot`.
-    pub(crate) fn visibility(&self, slot: &LogicalNodeId) -> Millis {
-        let provider = self.cluster.record(slot).map(|record| &record.spec.provider);
+    /// How long a new thing may stay invisible at the provider of one attempt.
+    pub(crate) fn visibility(&self, slot: &LogicalNodeId, attempt: AttemptId) -> Millis {
+        let record = self.cluster.record(slot).and_then(|record| record.of_attempt(attempt));
+        let provider = record.map(|record| &record.spec.provider);
         let capabilities = provider.and_then(|name| self.capabilities.get(name));
         capabilities.map_or(Millis::ZERO, |c| millis(c.visibility))
     }

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use reconciler_core::{
     desired::{GroupKind, RunNodeGroupSpec},
     drift::classify,
-    id::{GroupId, LogicalNodeId},
-    observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, StageName},
+    id::{GroupId, LogicalNodeId, RevisionDigest},
+    observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, Rollout, Side, StageName},
     reconcile::{Reason, ReconcilePlan, Rung, held_back, reconcile},
 };
 
@@ -15,7 +15,8 @@ use crate::{
     publish::Published,
     release::hold_view,
     view::{
-        DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, VIEW_SCHEMA,
+        DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, SecondView,
+        UpdateView, VIEW_SCHEMA,
     },
 };
 
@@ -36,6 +37,7 @@ fn run_view(published: &Published) -> RunView {
         uuid: shape.uuid,
         driver: published.driver.clone(),
         generation: shape.generation,
+        changed_by: published.source.map(|source| source.as_str().to_owned()),
         pass: published.pass,
         at: published.at,
         state: published.state(),
@@ -80,7 +82,10 @@ fn groups(published: &Published) -> Vec<GroupView> {
     for (name, group) in published.cluster.groups() {
         let view = views.remove(name).or_else(|| undeclared(name, group));
         if let Some(view) = view {
-            views.insert(name.clone(), observed(view, group));
+            let wanted = published.shape.group(name).map(|spec| spec.revision);
+            let rollout = published.cluster.rollout(name);
+            let update = rollout.map(|rollout| update(rollout, group, wanted));
+            views.insert(name.clone(), GroupView { update, ..observed(view, group) });
         }
     }
     views.into_values().collect()
@@ -105,6 +110,7 @@ fn declared(published: &Published, spec: &RunNodeGroupSpec) -> GroupView {
         revision: spec.revision.to_string().chars().take(12).collect(),
         command: spec.spec.boot.command.clone(),
         stages: Vec::new(),
+        update: None,
     }
 }
 
@@ -128,6 +134,7 @@ fn undeclared(name: &GroupId, group: &GroupState) -> Option<GroupView> {
         revision: record.revision.to_string().chars().take(12).collect(),
         command: record.spec.boot.command.clone(),
         stages: Vec::new(),
+        update: None,
     })
 }
 
@@ -142,6 +149,19 @@ fn observed(view: GroupView, group: &GroupState) -> GroupView {
         orphans: u32::try_from(group.orphans().count()).unwrap_or(u32::MAX),
         stages: stages.filter(|(_, n)| *n > 0).collect(),
         ..view
+    }
+}
+
+fn update(rollout: &Rollout, group: &GroupState, wanted: Option<RevisionDigest>) -> UpdateView {
+    // Between the shape that goes back and the pass that begins with it, the update is still the failed one.
+    let back = rollout.prior.as_ref().is_some_and(|prior| Some(prior.revision) == wanted);
+    UpdateView {
+        target: rollout.target.short(),
+        prior: rollout.prior.as_ref().map(|prior| prior.revision.short()),
+        reverts: rollout.reverts || back,
+        paused: rollout.paused,
+        ready: group.ready_at(rollout.target),
+        deadline: rollout.deadline,
     }
 }
 
@@ -164,11 +184,16 @@ pub(crate) fn nodes(
 ) -> Vec<NodeView> {
     let reasons: BTreeMap<&LogicalNodeId, &Reason> =
         plan.reasons.iter().map(|(slot, reason)| (slot, reason)).collect();
+    let beside: BTreeMap<&LogicalNodeId, &Reason> =
+        plan.second_reasons.iter().map(|(slot, reason)| (slot, reason)).collect();
     let known = published.cluster.groups().flat_map(|(_, group)| group.records());
     let mut views: Vec<NodeView> = known
         .map(|record| {
             let reason = reasons.get(&record.slot).copied();
-            node(published, record, reason, ribbons.of(&record.slot, letter(Some(record))))
+            let second = record.side(Side::Second);
+            let second = second.map(|one| second_view(one, beside.get(&record.slot).copied()));
+            let ribbon = ribbons.of(&record.slot, letter(Some(record)));
+            NodeView { second, ..node(published, record, reason, ribbon) }
         })
         .collect();
     let mut missing: Vec<NodeView> = plan
@@ -203,6 +228,7 @@ fn absent(published: &Published, slot: &LogicalNodeId, ribbon: String) -> NodeVi
         last_error: None,
         endpoint: None,
         lease: None,
+        second: None,
         ribbon,
     }
 }
@@ -211,12 +237,18 @@ fn is_off(published: &Published, slot: &LogicalNodeId) -> bool {
     published.shape.wanted(slot).is_some_and(|spec| spec.power.is_off(slot.index))
 }
 
-fn node(
-    published: &Published,
-    record: &NodeRecord,
-    reason: Option<&Reason>,
-    ribbon: String,
-) -> NodeView {
+fn second_view(record: &NodeRecord, reason: Option<&Reason>) -> SecondView {
+    SecondView {
+        attempt: record.attempt.ordinal.get(),
+        stage: record.stage.name(),
+        deleting: record.deletion.is_some(),
+        reason: reason.map_or_else(|| Rung::Steady.to_string(), ToString::to_string),
+        last_error: last_error(record),
+        lease: record.stage.lease().map(|lease| lease.id.to_string()),
+    }
+}
+
+fn last_error(record: &NodeRecord) -> Option<String> {
     let failure = match &record.stage {
         NodeStage::Failed { failure, .. } | NodeStage::Destroyed { failure: Some(failure), .. } => {
             Some(failure.message.to_string())
@@ -231,6 +263,15 @@ fn node(
         | NodeStage::Dormant { .. }
         | NodeStage::Destroyed { failure: None, .. } => None,
     };
+    failure.or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string()))
+}
+
+fn node(
+    published: &Published,
+    record: &NodeRecord,
+    reason: Option<&Reason>,
+    ribbon: String,
+) -> NodeView {
     NodeView {
         slot: record.slot.clone(),
         stage: record.stage.name(),
@@ -246,10 +287,10 @@ fn node(
         failures: record.backoff.failures,
         due: reason.and_then(|reason| reason.until),
         reason: reason.map_or_else(|| steady(record).to_string(), ToString::to_string),
-        last_error: failure
-            .or_else(|| record.retry.as_ref().map(|retry| retry.message.to_string())),
+        last_error: last_error(record),
         endpoint: record.stage.endpoint().map(endpoint),
         lease: record.stage.lease().map(|lease| lease.id.to_string()),
+        second: None,
         ribbon,
     }
 }
@@ -296,7 +337,7 @@ fn holds(published: &Published) -> Vec<HoldView> {
             continue;
         }
         for record in group.records() {
-            if let Some(hold) = &record.hold {
+            if let Some(hold) = record.attempts().find_map(|attempt| attempt.hold.as_ref()) {
                 views.push(hold_view(published.shape.uuid, &record.slot, hold));
             }
         }

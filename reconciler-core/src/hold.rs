@@ -36,11 +36,14 @@ pub enum HoldCode {
     /// The workload of a job is gone, and nobody saw how it ended.
     #[serde(rename = "job.exit-unknown")]
     ExitUnknown,
+    /// An update made no progress in time, and nothing takes it back.
+    #[serde(rename = "update.stalled")]
+    UpdateStalled,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::CrashLoop,
         Self::Refused,
         Self::Implausible,
@@ -50,6 +53,7 @@ impl HoldCode {
         Self::MassUnhealthy,
         Self::CleanupRefused,
         Self::ExitUnknown,
+        Self::UpdateStalled,
     ];
 
     /// The stable text of the code.
@@ -64,6 +68,7 @@ impl HoldCode {
             Self::MassUnhealthy => "health.mass",
             Self::CleanupRefused => "cleanup.refused",
             Self::ExitUnknown => "job.exit-unknown",
+            Self::UpdateStalled => "update.stalled",
         }
     }
 }

@@ -55,3 +55,7 @@ pub const PROJECTION_ROUNDS_PER_SLOT: u64 = 16;
 pub const EFFECT_TRIES_MAX: u32 = 3;
 /// Steps of one other group that a step of a plan names as coming first: more would make a plan quadratic.
 pub const GATE_EDGES_MAX: usize = 16;
+/// How long an update may go without one more node of the new revision being ready.
+pub const PROGRESS_DEADLINE: Millis = Millis::from_secs(300);
+/// How old a look may be that promotes a candidate: older ones speak of the past (R173).
+pub const FRESH_LOOK: Millis = Millis::from_secs(30);

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 const APPLICATION_ID: i32 = 0x4c76_4864;
 
 /// Every migration in order; an entry is never edited once released.
-const MIGRATIONS: [&str; 1] = [include_str!("0001_journal.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("0001_journal.sql"), include_str!("0002_rollout.sql")];
 
 const MIGRATION_TABLE: &str = "CREATE TABLE migration (
     version INTEGER PRIMARY KEY,

@@ -16,7 +16,7 @@ use crate::{
     codec::{num, parsed, time},
     event::{EventWrite, PassRow},
     operation::{OperationStatus, OperationWrite},
-    record::{GroupWrite, RecordWrite, ShapeRow, UsedPlan},
+    record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow, UsedPlan},
     scan,
     step::StepWrite,
 };
@@ -68,6 +68,7 @@ impl Apply<'_> {
         commit.operations.iter().try_for_each(|write| self.close(write, at))?;
         commit.records.iter().try_for_each(|record| self.record(record))?;
         commit.groups.iter().try_for_each(|group| self.group(group))?;
+        commit.rollouts.iter().try_for_each(|write| self.rollout(write))?;
         commit.events.iter().try_for_each(|event| self.event(event))
     }
 
@@ -263,6 +264,18 @@ impl Apply<'_> {
                 self.run(sql, params![group, encode("a hold", hold)?])
             }
             None => self.run("DELETE FROM group_hold WHERE node_group = ?1", [group]),
+        }
+        .map(drop)
+    }
+
+    fn rollout(&mut self, write: &RolloutWrite) -> Applied {
+        let group = write.group.as_str();
+        match &write.rollout {
+            Some(rollout) => {
+                let sql = "INSERT OR REPLACE INTO rollout VALUES (?1, ?2)";
+                self.run(sql, params![group, encode("an update", rollout)?])
+            }
+            None => self.run("DELETE FROM rollout WHERE node_group = ?1", [group]),
         }
         .map(drop)
     }

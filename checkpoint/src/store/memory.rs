@@ -13,7 +13,7 @@ use reconciler_core::{
     effect::Intent,
     hold::Hold,
     id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, StepId},
-    observed::NodeRecord,
+    observed::{NodeRecord, Rollout},
     time::Timestamp,
 };
 
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     event::{EventRow, EventWrite, PassRow},
     operation::{OpenOperation, OperationRow, OperationStatus, OperationWrite},
-    record::{GroupWrite, RecordWrite, ShapeRow},
+    record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow},
     scan::{EVENTS_TAIL, Recovered},
     step::{StepRow, StepWrite},
 };
@@ -48,6 +48,7 @@ struct State {
     steps: BTreeMap<StepId, StepRow>,
     records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
     holds: BTreeMap<GroupId, Hold>,
+    rollouts: BTreeMap<GroupId, Rollout>,
     events: Vec<EventRow>,
     passes: BTreeMap<PassNumber, PassRow>,
 }
@@ -176,6 +177,7 @@ impl State {
         commit.operations.iter().try_for_each(|write| self.close(write, at))?;
         commit.records.iter().for_each(|write| self.record(write));
         commit.groups.iter().for_each(|write| self.group(write));
+        commit.rollouts.iter().for_each(|write| self.rollout(write));
         commit.events.iter().for_each(|event| self.event(event));
         Ok(())
     }
@@ -271,6 +273,13 @@ impl State {
         }
     }
 
+    fn rollout(&mut self, write: &RolloutWrite) {
+        match &write.rollout {
+            Some(rollout) => drop(self.rollouts.insert(write.group.clone(), rollout.clone())),
+            None => drop(self.rollouts.remove(&write.group)),
+        }
+    }
+
     fn event(&mut self, event: &EventWrite) {
         let subject = event.subject.to_string();
         let newest = self.events.iter_mut().rev().find(|row| row.subject == subject);
@@ -309,6 +318,7 @@ impl State {
             next_step: last_step.next(),
             records: self.records.values().map(|record| NodeRecord::clone(record)).collect(),
             group_holds: self.holds.iter().map(|(g, hold)| (g.clone(), hold.clone())).collect(),
+            rollouts: self.rollouts.iter().map(|(g, r)| (g.clone(), r.clone())).collect(),
             open_operations: open
                 .map(|row| OpenOperation { row: row.clone(), steps: steps_of(row.id).collect() })
                 .collect(),

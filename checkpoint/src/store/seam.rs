@@ -16,7 +16,7 @@ use reconciler_core::{
 use crate::{
     event::{EventWrite, PassRow},
     operation::OperationWrite,
-    record::{GroupWrite, RecordWrite, ShapeRow, UsedPlan},
+    record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow, UsedPlan},
     step::StepWrite,
 };
 
@@ -76,6 +76,8 @@ pub struct Commit {
     pub records: Vec<RecordWrite>,
     /// Group holds that changed.
     pub groups: Vec<GroupWrite>,
+    /// Updates that began, moved or ended.
+    pub rollouts: Vec<RolloutWrite>,
     /// What there is to tell.
     pub events: Vec<EventWrite>,
 }
@@ -93,6 +95,7 @@ impl Commit {
             intents,
             records,
             groups,
+            rollouts,
             events,
         } = self;
         pass.is_none()
@@ -103,6 +106,7 @@ impl Commit {
             && intents.is_empty()
             && records.is_empty()
             && groups.is_empty()
+            && rollouts.is_empty()
             && events.is_empty()
     }
 }

@@ -4,15 +4,16 @@ use checkpoint::{
     event::Subject,
     operation::{OperationWrite, Outcome},
     reader::Reader,
-    record::{GroupWrite, RecordWrite},
+    record::{GroupWrite, RecordWrite, RolloutWrite},
     step::StepWrite,
     store::{Commit, MemoryStore, Store},
 };
 use reconciler_core::{
     checkpoint::StepMark,
     hold::{Hold, HoldCode},
-    id::{Fence, OperationId, StepId},
-    time::Timestamp,
+    id::{Fence, OperationId, RevisionDigest, StepId},
+    observed::Rollout,
+    time::{Millis, Timestamp},
 };
 
 use crate::world::{
@@ -91,11 +92,28 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
         let hold = dice.one_in(2).then_some(hold);
         commit.groups.push(GroupWrite { group: slot(0).group, hold });
     }
+    commit.rollouts.extend(rollout_write(n));
     for _ in 0..dice.below(3) {
         let subject = if dice.one_in(2) { Subject::Run } else { Subject::Slot(slot(0)) };
         commit.events.push(event(subject, ["this", "that"][usize::from(dice.one_in(2))], n));
     }
     commit
+}
+
+/// What becomes of an update in every fifth commit.
+fn rollout_write(n: u64) -> Option<RolloutWrite> {
+    let rollout = Rollout {
+        target: RevisionDigest::of(&n.to_be_bytes()),
+        prior: None,
+        reverts: n.is_multiple_of(2),
+        since: Timestamp::from_millis(n),
+        done: 1,
+        patience: Millis::from_secs(n),
+        deadline: n.is_multiple_of(3).then(|| Timestamp::from_millis(n)),
+        paused: n.is_multiple_of(4),
+    };
+    let rollout = (!n.is_multiple_of(15)).then_some(rollout);
+    n.is_multiple_of(5).then(|| RolloutWrite { group: slot(0).group, rollout })
 }
 
 /// Clarification 2 among the rest: the derived checkpoint of the journal's SQL is the one of core's function.

@@ -52,7 +52,7 @@ pub(super) const JOIN: Part =
 pub(super) const POLICY: Part = Part {
     what: "a policy",
     header: "[group.NAME.policy]",
-    keys: &["stable", "max_lost_per_pass", "restart", "timeouts"],
+    keys: &["stable", "max_lost_per_pass", "restart", "timeouts", "update"],
 };
 /// How failures are followed up.
 pub(super) const RESTART: Part = Part {
@@ -67,8 +67,22 @@ pub(super) const TIMEOUTS: Part = Part {
     keys: &["create", "endpoint", "bootstrap", "cancel", "destroy"],
 };
 
-const PARTS: [&Part; 9] =
-    [&ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS];
+/// How nodes give way to another revision.
+pub(super) const UPDATE: Part = Part {
+    what: "an update policy",
+    header: "[group.NAME.policy.update]",
+    keys: &[
+        "mode",
+        "max_surge",
+        "max_unavailable",
+        "progress_deadline",
+        "observation",
+        "on_failure",
+    ],
+};
+
+const PARTS: [&Part; 10] =
+    [&ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE];
 
 /// True for a key of the format itself.
 pub(super) fn is_own(key: &str) -> bool {

@@ -25,6 +25,7 @@ mod source;
 mod starter;
 mod suggest;
 mod syntax;
+mod update;
 mod writeback;
 
 pub use catalogue::Catalogue;

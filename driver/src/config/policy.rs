@@ -13,20 +13,21 @@ use super::{
     diagnostic::{Diagnostic, Report},
     keys, quantity,
     reader::{At, Section},
+    update,
 };
 
 /// Most jitter, in percent: more would let a delay nearly vanish.
 const JITTER_MAX: u32 = 50;
 
 /// A setting with its key, given in the file or taken from the defaults.
-struct Setting {
+pub(super) struct Setting {
     key: &'static str,
-    value: Millis,
+    pub(super) value: Millis,
     span: Option<Range<usize>>,
 }
 
 impl Setting {
-    fn new(key: &'static str, given: Option<&At<Millis>>, default: Millis) -> Self {
+    pub(super) fn new(key: &'static str, given: Option<&At<Millis>>, default: Millis) -> Self {
         let value = given.map_or(default, |given| given.value);
         Self { key, value, span: given.map(|given| given.span.clone()) }
     }
@@ -37,7 +38,7 @@ impl Setting {
     }
 
     /// Refuses zero, where zero means that nothing can ever succeed.
-    fn refuse_zero(&self, why: &str, out: &mut Report) {
+    pub(super) fn refuse_zero(&self, why: &str, out: &mut Report) {
         if let (Millis::ZERO, Some(span)) = (self.value, &self.span) {
             let message = format!("`{}` is zero: {why}", self.key);
             let hint = "write a longer time, or leave the key out for the default";
@@ -47,7 +48,7 @@ impl Setting {
 }
 
 /// Reports that `large` should exceed `small`, at whichever of the two stands in the file.
-fn contradiction(small: &Setting, large: &Setting, message: &str, out: &mut Report) {
+pub(super) fn contradiction(small: &Setting, large: &Setting, message: &str, out: &mut Report) {
     let (primary, other) = if large.span.is_some() { (large, small) } else { (small, large) };
     let Some(span) = primary.span.clone() else { return };
     let diagnostic = Diagnostic::new(span, message).label(primary.label());
@@ -80,6 +81,7 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
         stable: stable.value,
         stop_grace: grace.value,
         max_lost_per_pass: lost.map(|lost| lost.value),
+        update: update::read(&policy, out),
         ..default
     }
 }

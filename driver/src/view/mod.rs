@@ -10,9 +10,9 @@ mod run;
 
 pub use drift::DriftView;
 pub use explain::{ExplainView, FactValue, FactView};
-pub use plan::{BoundView, ChangeKind, ChangeView, PlanGroupView, PlanView, StepView};
+pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{
     DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, PassView,
-    ProviderView, RunState, RunView, VIEW_SCHEMA,
+    ProviderView, RunState, RunView, SecondView, UpdateView, VIEW_SCHEMA,
 };

@@ -9,7 +9,7 @@ use reconciler_core::{
         AttemptId, Fence, Generation, GroupId, IdempotencyKey, LogicalNodeId, PlanHash, PlanSerial,
         RevisionDigest, SessionId, Uuid,
     },
-    plan::{PlanHeader, PlanStep, StepKey, StoredPlan, StoredPlanError},
+    plan::{Impact, PlanHeader, PlanStep, StepKey, StoredPlan, StoredPlanError},
     time::Millis,
 };
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,23 @@ pub struct ChangeView {
     pub why: String,
 }
 
+/// What a plan's update does to the availability of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImpactView {
+    /// Why the nodes give way as they do: `requested-rolling` or `requested-recreate`.
+    pub reason: String,
+    /// How many nodes are replaced.
+    pub replaced: u32,
+    /// The fewest nodes that serve on the way.
+    pub minimum_available: u32,
+    /// The most attempts that exist at once on the way.
+    pub peak: u32,
+    /// True if nodes serve now, and at some time on the way none does.
+    pub downtime: bool,
+    /// All of it in one line.
+    pub summary: String,
+}
+
 /// One group within a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanGroupView {
@@ -65,6 +82,9 @@ pub struct PlanGroupView {
     pub changes: Vec<ChangeView>,
     /// How many stay as they are.
     pub unchanged: u32,
+    /// What happens to its availability, where nodes are replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impact: Option<ImpactView>,
 }
 
 /// One step of a plan.
@@ -185,10 +205,12 @@ impl PlanView {
         };
         let specs = bound.specs.iter().map(|(revision, spec)| Ok((*revision, canon(spec)?)));
         let steps = self.steps.iter().map(StepView::step);
+        let impacts = self.groups.iter().filter_map(PlanGroupView::stored_impact);
         let plan = StoredPlan {
             header,
             specs: specs.collect::<Result<_, StoredPlanError>>()?,
             steps: steps.collect::<Result<_, _>>()?,
+            impacts: impacts.collect::<Result<_, _>>()?,
         };
         let read = StoredPlan::read(&plan.canonical(), self.hash)?;
         let waves = read.waves().map_err(StoredPlanError::Graph)?;
@@ -196,6 +218,41 @@ impl PlanView {
             return Err(StoredPlanError::Member("wave"));
         }
         Ok(())
+    }
+}
+
+impl ImpactView {
+    /// An impact as it is shown.
+    pub(crate) fn of(impact: &Impact) -> Self {
+        Self {
+            reason: impact.reason().to_owned(),
+            replaced: impact.replaced,
+            minimum_available: impact.minimum_available,
+            peak: impact.peak,
+            downtime: impact.downtime,
+            summary: impact.summary(),
+        }
+    }
+}
+
+impl PlanGroupView {
+    /// What the plan's hash covers of the impact; the summary must be its very words.
+    fn stored_impact(&self) -> Option<Result<Impact, StoredPlanError>> {
+        let view = self.impact.as_ref()?;
+        let Some(mode) = Impact::mode_of(&view.reason) else {
+            return Some(Err(StoredPlanError::Member("reason")));
+        };
+        let impact = Impact {
+            group: self.group.clone(),
+            mode,
+            desired: self.to,
+            replaced: view.replaced,
+            minimum_available: view.minimum_available,
+            peak: view.peak,
+            downtime: view.downtime,
+        };
+        let same = impact.summary() == view.summary;
+        Some(if same { Ok(impact) } else { Err(StoredPlanError::Member("summary")) })
     }
 }
 

@@ -48,6 +48,21 @@ pub enum Edit {
         /// The groups.
         groups: Vec<GroupId>,
     },
+    /// The named groups go back to what served before the update that is under way.
+    Rollback {
+        /// The groups.
+        groups: Vec<GroupId>,
+    },
+    /// The updates of the named groups are paused.
+    Pause {
+        /// The groups.
+        groups: Vec<GroupId>,
+    },
+    /// The updates of the named groups go on.
+    Resume {
+        /// The groups.
+        groups: Vec<GroupId>,
+    },
     /// The named groups go, with all of their nodes.
     Remove {
         /// The groups.

@@ -95,6 +95,43 @@ pub struct GroupView {
     pub command: Vec<String>,
     /// Counts per stage, only those that are not zero, in the order of a life.
     pub stages: Vec<(StageName, u32)>,
+    /// Its update, if one is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<UpdateView>,
+}
+
+/// An update under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateView {
+    /// The first digits of the revision that it leads to.
+    pub target: String,
+    /// Those of the revision that served when it began, if one did: the way back.
+    pub prior: Option<String>,
+    /// True if it goes back after an update that failed.
+    pub reverts: bool,
+    /// True while it is paused.
+    pub paused: bool,
+    /// How many nodes of the new revision are ready.
+    pub ready: u32,
+    /// When it has failed, unless a further node becomes ready.
+    pub deadline: Option<Timestamp>,
+}
+
+/// The attempt beside the present one of a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondView {
+    /// Which incarnation of the slot.
+    pub attempt: u64,
+    /// Its stage.
+    pub stage: StageName,
+    /// True while it is being deleted: it gave way. Otherwise it is a candidate.
+    pub deleting: bool,
+    /// Why it is where it is and what it waits for, in one line.
+    pub reason: String,
+    /// The last failure, cleaned.
+    pub last_error: Option<String>,
+    /// The lease, as its provider names it.
+    pub lease: Option<String>,
 }
 
 /// One slot.
@@ -137,6 +174,9 @@ pub struct NodeView {
     pub endpoint: Option<String>,
     /// The lease, as its provider names it.
     pub lease: Option<String>,
+    /// The slot's other attempt, while one revision gives way to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<SecondView>,
     /// One letter per pass, oldest first, for the last passes (see `ribbon_len` of the run).
     pub ribbon: String,
 }
@@ -233,6 +273,9 @@ pub struct RunView {
     pub driver: Option<DriverView>,
     /// The generation of the live shape.
     pub generation: Generation,
+    /// Where that came from: `file`, `console`, `cli`, or the `driver` itself, as when an update failed.
+    #[serde(default)]
+    pub changed_by: Option<String>,
     /// The last pass that did something.
     pub pass: PassNumber,
     /// When this snapshot was made.

@@ -14,5 +14,6 @@ mod loop_pass;
 mod loop_power;
 mod loop_socket;
 mod loop_stop;
+mod loop_update;
 mod stand;
 mod world;

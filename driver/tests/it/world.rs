@@ -92,10 +92,12 @@ pub(crate) struct Land {
     pub(crate) sight: Sight,
     /// True if ends of workloads are reported.
     pub(crate) watched: bool,
-    pub(crate) busy: BTreeSet<LogicalNodeId>,
+    pub(crate) busy: BTreeSet<AttemptId>,
     pub(crate) busiest: usize,
     /// Most leases that may be there at once.
     pub(crate) most: usize,
+    /// True if a slot may have two leases, as while a candidate stands beside what serves.
+    pub(crate) twins: bool,
     /// True once the driver that is served is to be dead.
     pub(crate) dead: bool,
     faults: Vec<String>,
@@ -191,6 +193,7 @@ impl World {
             busy: BTreeSet::new(),
             busiest: 0,
             most,
+            twins: false,
             dead: false,
             faults: Vec::new(),
             script: Vec::new(),
@@ -282,7 +285,7 @@ impl World {
     }
 
     /// Notes a call, and whether the laws hold at this instant: its step stands in the journal as pending (P2,
-    /// R64, R93), and no other effect of the slot is under way (R66).
+    /// R64, R93), and no other effect of the attempt is under way (R66).
     pub(crate) fn enter(&self, ctx: &EffectContext, kind: CommandKind) -> Busy {
         let journal = self.lock().journal.clone();
         let durable = stands(&journal, ctx, kind);
@@ -290,20 +293,21 @@ impl World {
             if let Err(why) = durable {
                 land.fault(format!("{kind:?} of {} came before its intent: {why}", ctx.slot));
             }
-            if !land.busy.insert(ctx.slot.clone()) {
-                land.fault(format!("two effects of {} at once", ctx.slot));
+            if !land.busy.insert(ctx.attempt) {
+                land.fault(format!("two effects of one attempt of {} at once", ctx.slot));
             }
             land.busiest = land.busiest.max(land.busy.len());
             let (slot, attempt, key) = (ctx.slot.clone(), ctx.attempt, ctx.key);
             land.calls.push(Call { kind, slot, attempt, key });
         });
-        Busy { world: self.clone(), slot: ctx.slot.clone() }
+        Busy { world: self.clone(), attempt: ctx.attempt }
     }
 
-    /// Notes that a lease was made: never a second of one slot, never more than declared (R68, D10).
+    /// Notes that a lease was made: never one too many of a slot, never more than declared (R68, D10).
     pub(crate) fn made(land: &mut Land, id: String, lease: Lease) {
-        if land.leases.values().any(|other| other.slot == lease.slot) {
-            land.fault(format!("a second lease of {}", lease.slot));
+        let others = land.leases.values().filter(|other| other.slot == lease.slot).count();
+        if others > usize::from(land.twins) {
+            land.fault(format!("one lease too many of {}", lease.slot));
         }
         land.leases.insert(id, lease);
         if land.leases.len() > land.most {
@@ -337,12 +341,11 @@ fn stands(journal: &Path, ctx: &EffectContext, kind: CommandKind) -> Result<(), 
 /// An effect under way; it is over when this is dropped, also with a dying driver.
 pub(crate) struct Busy {
     world: World,
-    slot: LogicalNodeId,
+    attempt: AttemptId,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let slot = self.slot.clone();
-        self.world.with(|land| land.busy.remove(&slot));
+        self.world.with(|land| land.busy.remove(&self.attempt));
     }
 }

@@ -6,6 +6,7 @@ mod policy;
 mod power;
 pub mod revision;
 mod shape;
+mod update;
 
 pub use gate::{GateCondition, GateError, Gates, find_cycle};
 pub use group::{
@@ -15,3 +16,4 @@ pub use group::{
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
 pub use power::Power;
 pub use shape::{ClusterShape, ShapeError};
+pub use update::{Amount, OnFailure, UpdateMode, UpdatePolicy};

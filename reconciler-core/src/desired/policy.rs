@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Gates;
+use super::{Gates, UpdatePolicy};
 use crate::{canonical::Canon, limits, time::Millis};
 
 /// How long each kind of effect and stage may take.
@@ -98,6 +98,9 @@ pub struct Policy {
     /// What its nodes wait for before they get a lease or start.
     #[serde(default)]
     pub after: Gates,
+    /// How nodes give way to another revision.
+    #[serde(default)]
+    pub update: UpdatePolicy,
 }
 
 impl Default for Policy {
@@ -111,6 +114,7 @@ impl Default for Policy {
             max_lost_per_pass: None,
             kind: GroupKind::default(),
             after: Gates::new(),
+            update: UpdatePolicy::default(),
         }
     }
 }
@@ -137,6 +141,7 @@ impl Policy {
             ("max-lost-per-pass", lost_max),
             ("kind", Canon::text(self.kind.as_str())),
             ("after", Canon::object(after)),
+            ("update", self.update.canon()),
         ])
     }
 

@@ -8,7 +8,7 @@ use alloc::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{GateError, LogicalNodeSpec, Power, RunNodeGroupSpec, gate};
+use super::{GateError, LogicalNodeSpec, NodeSpec, Power, RunNodeGroupSpec, gate};
 use crate::{
     id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
@@ -146,6 +146,19 @@ impl ClusterShape {
             group
         });
         Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)
+    }
+
+    /// The same shape with other nodes in some groups, as the next generation; counts and policies stay.
+    #[must_use]
+    pub fn with_specs(&self, specs: impl IntoIterator<Item = (GroupId, Arc<NodeSpec>)>) -> Self {
+        let mut groups = self.groups.clone();
+        for (name, spec) in specs {
+            if let Some(group) = groups.get_mut(&name) {
+                let group = Arc::make_mut(group);
+                (group.revision, group.spec) = (spec.revision(), spec);
+            }
+        }
+        Self { groups, generation: self.generation.next(), ..self.clone() }
     }
 
     /// The same shape with every count at zero, as the next generation.

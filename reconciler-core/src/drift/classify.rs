@@ -114,9 +114,11 @@ fn group(
 ) {
     let subject = || DriftSubject::Group(name.clone());
     if let Some(hold) = state.and_then(GroupState::hold) {
-        let (kind, reason) = match hold.code {
+        let doubt = match hold.code {
+            // Nothing of what was observed is in doubt.
+            HoldCode::UpdateStalled => None,
             HoldCode::MassUnhealthy => {
-                (DriftKind::MassUnhealthy, "too many look broken at once to act on it")
+                Some((DriftKind::MassUnhealthy, "too many look broken at once to act on it"))
             }
             HoldCode::CrashLoop
             | HoldCode::Refused
@@ -126,11 +128,13 @@ fn group(
             | HoldCode::NewerFence
             | HoldCode::DuplicateIdentity
             | HoldCode::ExitUnknown => {
-                (DriftKind::Implausible, "too many vanished at once to believe it")
+                Some((DriftKind::Implausible, "too many vanished at once to believe it"))
             }
         };
-        let both = ("a believable observation", hold.text.to_string());
-        out.push(Drift::new(subject(), kind, both, reason).of_hold());
+        if let Some((kind, reason)) = doubt {
+            let both = ("a believable observation", hold.text.to_string());
+            out.push(Drift::new(subject(), kind, both, reason).of_hold());
+        }
     }
     let count = spec.map_or(0, |spec| spec.count);
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));

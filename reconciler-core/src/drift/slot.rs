@@ -44,7 +44,8 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::CleanupRefused
         | HoldCode::Implausible
         | HoldCode::MassUnhealthy
-        | HoldCode::ExitUnknown => return None,
+        | HoldCode::ExitUnknown
+        | HoldCode::UpdateStalled => return None,
     };
     let both = (expected, hold.text.to_string());
     Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason).of_hold())

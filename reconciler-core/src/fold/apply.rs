@@ -9,10 +9,11 @@ use super::{
     look::fold_look,
 };
 use crate::{
-    effect::CommandKind,
+    effect::{CommandKind, Look, WorkloadState},
     hold::HoldCode,
-    id::{LogicalNodeId, SessionId},
-    observed::{ClusterState, FailureFacts, NodeRecord, NodeStage, Pending, Remains, SessionStage},
+    id::{AttemptId, LogicalNodeId, SessionId},
+    limits,
+    observed::{ClusterState, FailureFacts, NodeStage, Pending, Remains, SessionStage, Side},
     redact::Redacted,
     time::Timestamp,
 };
@@ -42,28 +43,31 @@ impl ClusterState {
                 verdict
             }
             Fact::Looked { slot, attempt, look, visibility } => {
+                let runs = shows_running(&look);
                 let verdict = self.with(&slot, attempt, now, |f| fold_look(f, look, visibility));
                 self.heal_mass(&slot.group, now);
-                verdict
+                if self.note_sight(&slot, attempt, runs, now) { Verdict::Applied } else { verdict }
             }
             Fact::Listed { provider, listing, asked_at, grace, fence } => {
                 let round = Round { provider, asked_at, grace, fence };
                 self.fold_listing(&round, listing, now)
             }
             Fact::Resumed => self.fold_resumed(now),
+            Fact::Rollout { group, change } => self.fold_rollout(&group, change, now),
+            Fact::Paused(group, paused) => self.fold_paused(&group, paused, now),
             Fact::ReleasedSlot(slot) => self.fold_released_slot(&slot, now),
             Fact::ReleasedGroup(group) => self.fold_released_group(&group, now),
         }
     }
 
     fn fold_resumed(&mut self, now: Timestamp) -> Verdict {
-        let on_the_way = |r: &&alloc::sync::Arc<NodeRecord>| r.pending.is_some();
-        let slots: alloc::vec::Vec<_> = self
-            .groups()
-            .flat_map(|(_, group)| group.records().filter(on_the_way).map(|r| r.slot.clone()))
-            .collect();
-        for slot in &slots {
-            let verdict = self.with_any(slot, now, |f| {
+        let attempts = self.groups().flat_map(|(_, group)| group.records());
+        let attempts = attempts.flat_map(|record| record.attempts());
+        let on_the_way = attempts.filter(|attempt| attempt.pending.is_some());
+        let slots: alloc::vec::Vec<_> =
+            on_the_way.map(|one| (one.slot.clone(), one.attempt)).collect();
+        for (slot, attempt) in &slots {
+            let verdict = self.with(slot, *attempt, now, |f| {
                 let Some(pending) = f.record.pending.clone() else { return Verdict::Unchanged };
                 f.settle(StepEnd::AmbiguousAfterResume, Redacted::default());
                 f.record.pending = None;
@@ -77,15 +81,33 @@ impl ClusterState {
     }
 
     fn fold_released_slot(&mut self, slot: &LogicalNodeId, now: Timestamp) -> Verdict {
-        self.with_any(slot, now, |f| {
-            let Some(hold) = f.record.hold.take() else { return Verdict::Unchanged };
-            f.record.backoff = crate::observed::Backoff::default();
-            f.record.retry = None;
-            if hold.code == HoldCode::ExitUnknown {
-                ending::run_again(f);
+        let present = self.with_any(slot, now, release);
+        match self.with_side(slot, Side::Second, now, release) {
+            Verdict::Applied => Verdict::Applied,
+            Verdict::Unchanged | Verdict::Stale | Verdict::Illegal => present,
+        }
+    }
+
+    /// Keeps what a look showed of a ready attempt beside the present one: its promotion waits for that (R173).
+    fn note_sight(
+        &mut self,
+        slot: &LogicalNodeId,
+        attempt: AttemptId,
+        runs: bool,
+        now: Timestamp,
+    ) -> bool {
+        self.change(slot, now, |record| {
+            let second = record.second.as_deref_mut();
+            let Some(second) = second.filter(|second| second.record.attempt == attempt) else {
+                return false;
+            };
+            if !second.record.is_ready() {
+                return false;
             }
-            f.tell(NoteKind::Released(hold.code));
-            Verdict::Applied
+            let again = now.after(limits::ENDPOINT_PROBE);
+            (second.seen, second.look_at) =
+                if runs { (Some(now), None) } else { (second.seen, Some(again)) };
+            true
         })
     }
 }
@@ -100,6 +122,24 @@ pub(super) fn fold_dispatched(f: &mut Folding<'_>, pending: Pending) -> Verdict 
     }
     f.record.pending = Some(pending);
     Verdict::Applied
+}
+
+fn release(f: &mut Folding<'_>) -> Verdict {
+    let Some(hold) = f.record.hold.take() else { return Verdict::Unchanged };
+    f.record.backoff = crate::observed::Backoff::default();
+    f.record.retry = None;
+    if hold.code == HoldCode::ExitUnknown {
+        ending::run_again(f);
+    }
+    f.tell(NoteKind::Released(hold.code));
+    Verdict::Applied
+}
+
+const fn shows_running(look: &Look) -> bool {
+    match look {
+        Look::Present { workload: WorkloadState::Running { .. }, .. } => true,
+        Look::Present { .. } | Look::Absent | Look::Unknown { .. } => false,
+    }
 }
 
 fn fold_session(f: &mut Folding<'_>, session: SessionId, seq: u64, stage: SessionStage) -> Verdict {
@@ -162,6 +202,7 @@ pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
         | HoldCode::CleanupRefused
         | HoldCode::Implausible
         | HoldCode::MassUnhealthy
-        | HoldCode::ExitUnknown => false,
+        | HoldCode::ExitUnknown
+        | HoldCode::UpdateStalled => false,
     }
 }

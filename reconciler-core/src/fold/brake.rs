@@ -7,12 +7,12 @@
 
 use alloc::{format, vec::Vec};
 
-use super::{NoteKind, Verdict, ending, folding::Folding};
+use super::{NoteKind, Verdict, ending, folding::Folding, listing::those};
 use crate::{
     desired::GroupKind,
     effect::{ExitStatus, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
-    id::{GroupId, LogicalNodeId, ProviderName},
+    id::{GroupId, ProviderName},
     limits,
     observed::{ClusterState, NodeRecord},
     redact::Redacted,
@@ -94,13 +94,9 @@ impl ClusterState {
 
     /// An operator believes the signs: what is still in doubt counts as ended.
     pub(super) fn believe_suspects(&mut self, group: &GroupId, now: Timestamp) {
-        let suspects: Vec<LogicalNodeId> = self
-            .group(group)
-            .into_iter()
-            .flat_map(|g| g.records().filter(|r| r.suspect_since.is_some()).map(|r| r.slot.clone()))
-            .collect();
-        for slot in suspects {
-            let _ended = self.with_any(&slot, now, |f| {
+        let suspect = |record: &NodeRecord| record.suspect_since.is_some();
+        for (slot, attempt) in self.group(group).map_or_else(Vec::new, |g| those(g, suspect)) {
+            let _ended = self.with(&slot, attempt, now, |f| {
                 believe_ended(f);
                 Verdict::Applied
             });

@@ -1,5 +1,7 @@
 //! Folding what a pass decided.
 
+use alloc::boxed::Box;
+
 use super::{
     NoteKind, StepEnd, Transition, Verdict, failure,
     folding::{Folding, ambiguity},
@@ -10,7 +12,8 @@ use crate::{
     hold::HoldCode,
     id::LogicalNodeId,
     observed::{
-        Backoff, ClusterState, Deletion, FailureFacts, NodeRecord, NodeStage, Remains, StageName,
+        Backoff, ClusterState, DeleteReason, Deletion, FailureFacts, NodeRecord, NodeStage,
+        Remains, Second, Side, StageName,
     },
     redact::Redacted,
     time::Timestamp,
@@ -23,11 +26,40 @@ impl ClusterState {
         transition: Transition,
         now: Timestamp,
     ) -> Verdict {
+        if let Transition::Beside(transition) = transition {
+            return self.fold_on_side(slot, Side::Second, *transition, now);
+        }
+        self.fold_on_side(slot, Side::Present, transition, now)
+    }
+
+    fn fold_on_side(
+        &mut self,
+        slot: &LogicalNodeId,
+        side: Side,
+        transition: Transition,
+        now: Timestamp,
+    ) -> Verdict {
         match transition {
-            Transition::Insert(spec) => self.insert(*spec, Backoff::default(), now),
-            Transition::Restart(spec) => self.restart(slot, *spec, now),
-            Transition::Reap => self.reap(slot, now),
-            Transition::BeginDelete(reason) => self.with_any(slot, now, |f| {
+            Transition::Insert(spec) if side == Side::Present => {
+                self.insert(*spec, Backoff::default(), now)
+            }
+            Transition::Candidate(spec) if side == Side::Present => {
+                self.with_any(slot, now, |f| begin_beside(f, *spec))
+            }
+            Transition::Promote if side == Side::Present => self.with_any(slot, now, promote),
+            Transition::Restart(spec) => match side {
+                Side::Present => self.restart(slot, *spec, now),
+                Side::Second => self.with_side(slot, side, now, |f| begin_again(f, *spec)),
+            },
+            Transition::Reap => match side {
+                Side::Present => self.reap(slot, now),
+                Side::Second => {
+                    let verdict = self.with_any(slot, now, retire);
+                    self.reaped(&slot.group, now);
+                    verdict
+                }
+            },
+            Transition::BeginDelete(reason) => self.with_side(slot, side, now, |f| {
                 if f.record.deletion.is_some() {
                     return Verdict::Illegal;
                 }
@@ -35,7 +67,7 @@ impl ClusterState {
                 f.record.retry = None;
                 Verdict::Applied
             }),
-            Transition::Retune(spec) => self.with_any(slot, now, |f| {
+            Transition::Retune(spec) => self.with_side(slot, side, now, |f| {
                 f.record.policy = spec.policy;
                 if !f.record.may_run() {
                     // What is started from now on is of that round; what runs is of an earlier one.
@@ -43,7 +75,7 @@ impl ClusterState {
                 }
                 Verdict::Applied
             }),
-            Transition::Hold(hold) => self.with_any(slot, now, |f| {
+            Transition::Hold(hold) => self.with_side(slot, side, now, |f| {
                 f.tell(NoteKind::Held(hold.code, hold.text.clone()));
                 f.record.hold = Some(hold);
                 Verdict::Applied
@@ -52,7 +84,13 @@ impl ClusterState {
             | Transition::Rest
             | Transition::Expire
             | Transition::TimeOut
-            | Transition::MarkDestroyed => self.with_any(slot, now, |f| advance(f, &transition)),
+            | Transition::MarkDestroyed => {
+                self.with_side(slot, side, now, |f| advance(f, &transition))
+            }
+            Transition::Insert(_)
+            | Transition::Candidate(_)
+            | Transition::Promote
+            | Transition::Beside(_) => Verdict::Illegal,
         }
     }
 
@@ -71,18 +109,15 @@ impl ClusterState {
         if !matches!(record.stage, NodeStage::Destroyed { .. }) {
             return Verdict::Illegal;
         }
-        // Another revision or round is a fresh start: what failed before says nothing about it.
-        let same = record.revision == spec.revision && record.round >= spec.round;
-        let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
-        backoff.not_before = None;
         let from = Some(record.stage.name());
-        self.put(NodeRecord::fresh(spec, backoff, now), now);
+        let next = successor(record, spec, now);
+        self.put(next, now);
         self.tell(slot, NoteKind::Stage { from, to: StageName::New });
         Verdict::Applied
     }
 
     fn reap(&mut self, slot: &LogicalNodeId, now: Timestamp) -> Verdict {
-        if !self.record(slot).is_some_and(|r| matches!(r.stage, NodeStage::Destroyed { .. })) {
+        if !self.record(slot).is_some_and(|r| r.is_destroyed() && r.second.is_none()) {
             return Verdict::Illegal;
         }
         self.remove(slot);
@@ -94,6 +129,75 @@ impl ClusterState {
         self.tell(slot, NoteKind::Reaped);
         Verdict::Applied
     }
+}
+
+/// The attempt that follows a destroyed one on its side.
+fn successor(record: &NodeRecord, spec: LogicalNodeSpec, now: Timestamp) -> NodeRecord {
+    // Another revision or round is a fresh start: what failed before says nothing about it.
+    let same = record.revision == spec.revision && record.round >= spec.round;
+    let mut backoff = if same { record.backoff.clone() } else { Backoff::default() };
+    backoff.not_before = None;
+    let mut next = NodeRecord::fresh(spec, backoff, now);
+    (next.second, next.spent) = (record.second.clone(), record.spent);
+    next
+}
+
+fn begin_beside(f: &mut Folding<'_>, spec: LogicalNodeSpec) -> Verdict {
+    if f.record.second.is_some() || spec.attempt.ordinal < f.record.next_ordinal() {
+        return Verdict::Illegal;
+    }
+    let begins = NoteKind::Stage { from: None, to: StageName::New };
+    f.tell(NoteKind::Beside(spec.attempt.ordinal, Box::new(begins)));
+    let candidate = NodeRecord::fresh(spec, Backoff::default(), f.now);
+    f.record.second = Some(Box::new(Second::new(candidate)));
+    Verdict::Applied
+}
+
+fn begin_again(f: &mut Folding<'_>, spec: LogicalNodeSpec) -> Verdict {
+    if !f.record.is_destroyed() || spec.attempt.ordinal <= f.record.attempt.ordinal {
+        return Verdict::Illegal;
+    }
+    f.tell(NoteKind::Stage { from: Some(StageName::Destroyed), to: StageName::New });
+    *f.record = successor(f.record, spec, f.now);
+    Verdict::Applied
+}
+
+/// The candidate serves from now on; what served before begins to go in the same instant, so that at no time
+/// two attempts of one slot count as wanted.
+fn promote(f: &mut Folding<'_>) -> Verdict {
+    let live = |second: &Second| {
+        let ended = matches!(second.record.stage, NodeStage::Failed { .. });
+        second.record.deletion.is_none() && !ended && !second.record.is_destroyed()
+    };
+    let Some(mut second) = f.record.second.take_if(|second| live(second)) else {
+        return Verdict::Illegal;
+    };
+    core::mem::swap(f.record, &mut second.record);
+    let old = &mut second.record;
+    let (from, to) = (old.attempt.ordinal, f.record.attempt.ordinal);
+    f.record.spent = old.spent.max(f.record.spent);
+    (old.due, old.settled) = (None, false);
+    f.tell(NoteKind::Promoted { from, to });
+    if old.is_destroyed() {
+        f.record.spent = f.record.spent.max(from);
+        return Verdict::Applied;
+    }
+    old.retry = None;
+    old.deletion.get_or_insert(Deletion { reason: DeleteReason::Replaced, since: f.now });
+    (second.seen, second.look_at) = (None, None);
+    f.record.second = Some(second);
+    Verdict::Applied
+}
+
+/// Nothing of the second attempt is left: it goes, and its ordinal is never used again.
+fn retire(f: &mut Folding<'_>) -> Verdict {
+    let Some(second) = f.record.second.take_if(|second| second.record.is_destroyed()) else {
+        return Verdict::Illegal;
+    };
+    let ordinal = second.record.attempt.ordinal;
+    f.record.spent = f.record.spent.max(ordinal);
+    f.tell(NoteKind::Beside(ordinal, Box::new(NoteKind::Reaped)));
+    Verdict::Applied
 }
 
 fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {

@@ -8,6 +8,7 @@ use crate::{
     hold::Hold,
     id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, SessionId},
     observed::{DeleteReason, Handle, Pending, SessionStage},
+    reconcile::RolloutChange,
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -37,6 +38,12 @@ pub enum Transition {
     Hold(Hold),
     /// The record of an unwanted slot goes.
     Reap,
+    /// A candidate of another revision begins beside the present attempt.
+    Candidate(Box<LogicalNodeSpec>),
+    /// The candidate takes the present attempt's place, which begins to go.
+    Promote,
+    /// The same for the attempt beside the present one.
+    Beside(Box<Transition>),
 }
 
 /// Something that happened.
@@ -112,6 +119,15 @@ pub enum Fact {
     },
     /// A driver took over: whatever was on its way has an unknown outcome now.
     Resumed,
+    /// A pass decided what becomes of a group's update.
+    Rollout {
+        /// The group.
+        group: GroupId,
+        /// What.
+        change: RolloutChange,
+    },
+    /// An operator paused a group's update (`true`), or lets it go on.
+    Paused(GroupId, bool),
     /// An operator released a slot's hold.
     ReleasedSlot(LogicalNodeId),
     /// An operator released a group's hold: what was last seen is to be believed.

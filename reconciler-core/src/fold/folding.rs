@@ -2,12 +2,12 @@
 //!
 //! What a fact means for the record stands beside, a file for each kind of fact.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use super::{NoteKind, Settlement, StepEnd, fact::Verdict};
 use crate::{
     id::{AttemptId, LogicalNodeId},
-    observed::{Ambiguity, ClusterState, NodeRecord, NodeStage, Pending},
+    observed::{Ambiguity, ClusterState, NodeRecord, NodeStage, Pending, Side},
     redact::Redacted,
     time::Timestamp,
 };
@@ -72,8 +72,21 @@ impl Folding<'_> {
     }
 }
 
+/// The side on which a record has an attempt.
+fn side_of(record: &NodeRecord, attempt: AttemptId) -> Option<Side> {
+    let has = |side: &Side| record.side(*side).is_some_and(|one| one.attempt == attempt);
+    [Side::Present, Side::Second].into_iter().find(has)
+}
+
+fn pick(record: &mut NodeRecord, side: Side) -> Option<&mut NodeRecord> {
+    match side {
+        Side::Present => Some(record),
+        Side::Second => record.second.as_deref_mut().map(|second| &mut second.record),
+    }
+}
+
 impl ClusterState {
-    /// Folds into one record if the fact is about its present attempt.
+    /// Folds into one attempt's record, if the fact is about an attempt that the slot has.
     pub(super) fn with(
         &mut self,
         slot: &LogicalNodeId,
@@ -81,29 +94,44 @@ impl ClusterState {
         now: Timestamp,
         fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
     ) -> Verdict {
-        if self.record(slot).is_none_or(|record| record.attempt != attempt) {
-            return Verdict::Stale;
-        }
-        self.with_any(slot, now, fold)
+        let side = self.record(slot).and_then(|record| side_of(record, attempt));
+        side.map_or(Verdict::Stale, |side| self.with_side(slot, side, now, fold))
     }
 
-    /// Folds into one record, whatever its attempt.
+    /// Folds into the record of the present attempt, whichever that is.
     pub(super) fn with_any(
         &mut self,
         slot: &LogicalNodeId,
         now: Timestamp,
         fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
     ) -> Verdict {
+        self.with_side(slot, Side::Present, now, fold)
+    }
+
+    /// Folds into the record on one side, whichever attempt that has.
+    pub(super) fn with_side(
+        &mut self,
+        slot: &LogicalNodeId,
+        side: Side,
+        now: Timestamp,
+        fold: impl FnOnce(&mut Folding<'_>) -> Verdict,
+    ) -> Verdict {
         let mut verdict = Verdict::Stale;
         let (mut notes, mut settled) = (Vec::new(), Vec::new());
         let quiet = self.quiet;
+        let mut beside = None;
         self.change(slot, now, |record| {
+            let Some(record) = pick(record, side) else { return false };
+            beside = (side == Side::Second).then_some(record.attempt.ordinal);
             let (told, ended) = (Vec::new(), Vec::new());
             let mut folding = Folding { record, now, notes: told, settled: ended, quiet };
             verdict = fold(&mut folding);
             (notes, settled) = (folding.notes, folding.settled);
             verdict == Verdict::Applied
         });
+        if let Some(ordinal) = beside {
+            notes = notes.into_iter().map(|n| NoteKind::Beside(ordinal, Box::new(n))).collect();
+        }
         self.tell_all(slot, notes, settled);
         verdict
     }

@@ -4,7 +4,6 @@
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     format,
-    sync::Arc,
     vec::Vec,
 };
 
@@ -12,8 +11,8 @@ use super::{NoteKind, Verdict, brake::Signs, failure, folding::Folding};
 use crate::{
     effect::Listing,
     hold::{Hold, HoldCode},
-    id::{Fence, GroupId, LogicalNodeId, ProviderName, Uuid},
-    observed::{ClusterState, NodeRecord, Remains},
+    id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, Uuid},
+    observed::{ClusterState, GroupState, NodeRecord, Remains},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -29,7 +28,7 @@ pub(super) struct Round {
 /// What one group lacks in a complete listing.
 #[derive(Default)]
 struct Missing {
-    slots: Vec<LogicalNodeId>,
+    attempts: Vec<(LogicalNodeId, AttemptId)>,
     known: u32,
     lost_max: u32,
     mass_max: u32,
@@ -79,13 +78,14 @@ impl ClusterState {
         let mut lacking: BTreeMap<GroupId, Missing> = BTreeMap::new();
         for (group, state) in self.groups() {
             let all = u32::try_from(state.len()).unwrap_or(u32::MAX);
-            for record in state.records().filter(|r| r.spec.provider == round.provider) {
+            let attempts = state.records().flat_map(|record| record.attempts());
+            for record in attempts.filter(|r| r.spec.provider == round.provider) {
                 let missing = lacking.entry(group.clone()).or_default();
                 missing.known = missing.known.saturating_add(1);
                 missing.lost_max = record.policy.lost_max(missing.known);
                 missing.mass_max = record.policy.mass_max(all);
                 if is_missing(record, round, seen) {
-                    missing.slots.push(record.slot.clone());
+                    missing.attempts.push((record.slot.clone(), record.attempt));
                 }
             }
         }
@@ -95,7 +95,7 @@ impl ClusterState {
     }
 
     fn judge_absence(&mut self, group: &GroupId, missing: &Missing, round: &Round, now: Timestamp) {
-        let lost = u32::try_from(missing.slots.len()).unwrap_or(u32::MAX);
+        let lost = u32::try_from(missing.attempts.len()).unwrap_or(u32::MAX);
         let plausible = lost <= missing.lost_max;
         self.hold_implausible(group, (!plausible).then_some((lost, missing)), &round.provider, now);
         // Few at once may still be many within a while (C9).
@@ -105,8 +105,8 @@ impl ClusterState {
             let signs = Signs { count, known, believed_max };
             self.believes(group, &signs, &round.provider, now)
         };
-        for slot in &missing.slots {
-            let _judged = self.with_any(slot, now, |f| {
+        for (slot, attempt) in &missing.attempts {
+            let _judged = self.with(slot, *attempt, now, |f| {
                 let Some(since) = f.record.missing_since else {
                     f.record.missing_since = Some(round.asked_at);
                     return Verdict::Applied;
@@ -122,9 +122,11 @@ impl ClusterState {
 
     /// How many of the missing have been so for the grace.
     fn overdue(&self, missing: &Missing, round: &Round) -> usize {
-        let since = |slot: &LogicalNodeId| self.record(slot)?.missing_since;
+        let since = |(slot, attempt): &(LogicalNodeId, AttemptId)| {
+            self.record(slot)?.of_attempt(*attempt)?.missing_since
+        };
         let over = |at: Timestamp| round.asked_at.since(at) >= round.grace;
-        missing.slots.iter().filter_map(since).filter(|at| over(*at)).count()
+        missing.attempts.iter().filter_map(since).filter(|at| over(*at)).count()
     }
 
     /// Begins or ends the hold on a group whose listing is not believable; it heals by itself (C17).
@@ -164,6 +166,11 @@ impl ClusterState {
             self.tell(group, NoteKind::Released(hold.code));
             self.mark_hold(group);
             self.mark_group(group, 0);
+            let now = self.latest;
+            if let Some(rollout) = self.rollouts.get_mut(group) {
+                rollout.begin_patience(now);
+                self.dirty_rollouts.insert(group.clone());
+            }
         }
     }
 
@@ -173,14 +180,9 @@ impl ClusterState {
         }
         self.release_group(group);
         self.believe_suspects(group, now);
-        let missing: Vec<LogicalNodeId> = self
-            .group(group)
-            .map(|g| {
-                g.records().filter(|r| r.missing_since.is_some()).map(|r| r.slot.clone()).collect()
-            })
-            .unwrap_or_default();
-        for slot in missing {
-            let _lost = self.with_any(&slot, now, |f| {
+        let missing = |record: &NodeRecord| record.missing_since.is_some();
+        for (slot, attempt) in self.group(group).map_or_else(Vec::new, |g| those(g, missing)) {
+            let _lost = self.with(&slot, attempt, now, |f| {
                 presume_lost(f, "it was still missing when the group was released");
                 Verdict::Applied
             });
@@ -198,15 +200,21 @@ impl ClusterState {
         self.group(group).is_some_and(|g| g.reaped_at >= asked_at)
     }
 
-    /// Every slot that wants a look by its id: the last complete listing lacked its lease, or said without being
+    /// Every attempt that wants a look by its id: the last complete listing lacked its lease, or said without being
     /// believed that its workload ended.
-    pub fn missing(&self) -> Vec<Arc<NodeRecord>> {
-        self.groups()
-            .flat_map(|(_, g)| {
-                g.records().filter(|r| r.missing_since.or(r.suspect_since).is_some()).cloned()
-            })
-            .collect()
+    pub fn missing(&self) -> Vec<(LogicalNodeId, AttemptId)> {
+        let doubted = |record: &NodeRecord| record.missing_since.or(record.suspect_since).is_some();
+        self.groups().flat_map(|(_, group)| those(group, doubted)).collect()
     }
+}
+
+/// The attempts of a group of which `holds` is true.
+pub(super) fn those(
+    group: &GroupState,
+    holds: impl Fn(&NodeRecord) -> bool,
+) -> Vec<(LogicalNodeId, AttemptId)> {
+    let attempts = group.records().flat_map(|record| record.attempts());
+    attempts.filter(|one| holds(one)).map(|one| (one.slot.clone(), one.attempt)).collect()
 }
 
 /// True if the listing should have shown the record's lease and did not.

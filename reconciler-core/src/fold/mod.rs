@@ -15,6 +15,7 @@ mod listing;
 mod look;
 mod presence;
 mod report;
+mod rollout;
 mod stages;
 
 pub(crate) use apply::forbids_everything;

@@ -19,11 +19,14 @@ use super::{
 use crate::{
     effect::{Look, OwnedLease, WorkloadState},
     hold::HoldCode,
-    id::{GroupId, LogicalNodeId, ProviderName},
+    id::{AttemptId, GroupId, LogicalNodeId, ProviderName},
     observed::{ClusterState, GroupState, NodeRecord, NodeStage},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
+
+/// An attempt that is to be held as a duplicate, with the hold's text, or one that is so no longer.
+type Duplicate = (LogicalNodeId, AttemptId, Option<Redacted>);
 
 impl ClusterState {
     pub(super) fn note_presence(
@@ -37,14 +40,15 @@ impl ClusterState {
         let mut orphans: BTreeMap<GroupId, Vec<OwnedLease>> = BTreeMap::new();
         for lease in owned {
             let record = self.record(&lease.slot).cloned();
-            match record {
-                Some(record) if accounts_for(&record, &lease) => {
+            let attempts = || record.iter().flat_map(|record| record.attempts());
+            match attempts().find(|one| accounts_for(one, &lease)) {
+                Some(one) => {
                     let doubted = doubtful.contains(&lease.slot.group);
-                    self.seen(&record, lease, round, doubted, now);
+                    self.seen(one, lease, round, doubted, now);
                 }
-                Some(record) if record.since >= round.asked_at => {}
+                None if attempts().any(|one| one.since >= round.asked_at) => {}
                 None if self.reaped_since(&lease.slot.group, round.asked_at) => {}
-                Some(_) | None => {
+                None => {
                     orphans.entry(lease.slot.group.clone()).or_default().push(lease);
                 }
             }
@@ -62,8 +66,11 @@ impl ClusterState {
     ) -> BTreeSet<GroupId> {
         let mut ended: BTreeMap<GroupId, Signs> = BTreeMap::new();
         for lease in owned {
-            let Some(record) = self.record(&lease.slot) else { continue };
-            if !accounts_for(record, lease) || !says_ended(record, lease, round.asked_at) {
+            let attempts = self.record(&lease.slot).into_iter().flat_map(|r| r.attempts());
+            let Some(record) = attempts.into_iter().find(|one| accounts_for(one, lease)) else {
+                continue;
+            };
+            if !says_ended(record, lease, round.asked_at) {
                 continue;
             }
             let known = self.group(&lease.slot.group).map_or(0, |group| group.len());
@@ -102,7 +109,7 @@ impl ClusterState {
         if !newer && !adopts && !ended && !cleared {
             return;
         }
-        let _applied = self.with_any(&lease.slot.clone(), now, |f| {
+        let _applied = self.with(&lease.slot.clone(), record.attempt, now, |f| {
             if newer && f.record.hold.is_none() {
                 let text =
                     format!("its lease carries fence {}, newer than {}", lease.fence, round.fence);
@@ -165,8 +172,8 @@ impl ClusterState {
     /// Holds the slots of which one attempt has a second lease, and ends the holds of those that have none any more:
     /// which of the two is the node is not guessed (R160).
     fn note_duplicates(&mut self, provider: &ProviderName, now: Timestamp) {
-        for (slot, text) in self.duplicates(provider) {
-            let _held = self.with_any(&slot, now, |f| {
+        for (slot, attempt, text) in self.duplicates(provider) {
+            let _held = self.with(&slot, attempt, now, |f| {
                 if let Some(text) = &text {
                     failure::hold(f, HoldCode::DuplicateIdentity, text);
                 } else {
@@ -178,20 +185,21 @@ impl ClusterState {
         }
     }
 
-    /// Slots that are to be held as duplicates, with the hold's text, and slots that are so no longer.
-    fn duplicates(&self, provider: &ProviderName) -> Vec<(LogicalNodeId, Option<Redacted>)> {
+    /// Attempts that are to be held as duplicates, and attempts that are so no longer.
+    fn duplicates(&self, provider: &ProviderName) -> Vec<Duplicate> {
         let doubtful = |group: &GroupState| group.held() > 0 || group.orphans().next().is_some();
         let groups = self.groups().map(|(_, group)| group).filter(|group| doubtful(group));
         let mut found = Vec::new();
         for group in groups {
-            for record in group.records().filter(|record| record.spec.provider == *provider) {
+            let attempts = group.records().flat_map(|record| record.attempts());
+            for record in attempts.filter(|record| record.spec.provider == *provider) {
                 let code = record.hold.as_ref().map(|hold| hold.code);
                 match twins(group, record) {
                     Some(text) if code.is_none_or(|code| !forbids_everything(code)) => {
-                        found.push((record.slot.clone(), Some(text)));
+                        found.push((record.slot.clone(), record.attempt, Some(text)));
                     }
                     None if code == Some(HoldCode::DuplicateIdentity) => {
-                        found.push((record.slot.clone(), None));
+                        found.push((record.slot.clone(), record.attempt, None));
                     }
                     Some(_) | None => {}
                 }

@@ -11,6 +11,7 @@ use crate::{
     effect::{
         Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
     },
+    id::{AttemptId, LogicalNodeId},
     limits,
     observed::{ClusterState, FailureFacts, NodeStage, Pending, Remains},
     redact::Redacted,
@@ -19,7 +20,7 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn fold_report(&mut self, report: EffectReport, now: Timestamp) -> Verdict {
-        let slot = report.slot.clone();
+        let (slot, attempt) = (report.slot.clone(), report.attempt);
         let pause = match &report.result {
             Err(EffectFailure { class: FailureClass::RateLimited { retry_after }, .. }) => {
                 Some(*retry_after)
@@ -28,7 +29,7 @@ impl ClusterState {
         };
         let verdict = self.with(&slot, report.attempt, now, |f| fold_outcome(f, report));
         if let (Verdict::Applied, Some(length)) = (verdict, pause) {
-            self.pause_provider(&slot, now.after(length.min(limits::PAUSE_MAX)));
+            self.pause_provider(&slot, attempt, now.after(length.min(limits::PAUSE_MAX)));
         }
         verdict
     }
@@ -47,8 +48,9 @@ impl ClusterState {
         })
     }
 
-    fn pause_provider(&mut self, slot: &crate::id::LogicalNodeId, until: Timestamp) {
-        let Some(name) = self.record(slot).map(|r| r.spec.provider.clone()) else { return };
+    fn pause_provider(&mut self, slot: &LogicalNodeId, attempt: AttemptId, until: Timestamp) {
+        let record = self.record(slot).and_then(|record| record.of_attempt(attempt));
+        let Some(name) = record.map(|r| r.spec.provider.clone()) else { return };
         let provider = self.providers.entry(name.clone()).or_default();
         provider.paused_until = provider.paused_until.max(Some(until));
         self.tell(&name.clone(), NoteKind::Paused(name));

@@ -15,6 +15,7 @@ impl ClusterState {
             self.reindex(&slot, now, None);
             self.dirty.push(slot);
         }
+        self.mark_overdue(now);
         self.notice_time(now);
     }
 
@@ -27,6 +28,7 @@ impl ClusterState {
     }
 
     fn clock_went_back(&mut self, before: Timestamp, now: Timestamp) {
+        self.pull_in_rollouts(now);
         for provider in self.providers.values_mut() {
             provider.paused_until = provider.paused_until.map(|at| now.after(at.since(before)));
         }

@@ -16,6 +16,7 @@ use super::{
     note::{About, Note, NoteKind, Settlement},
     pull::pull_in,
     record::NodeRecord,
+    rollout::Rollout,
 };
 use crate::{
     desired::revision::Redigest,
@@ -50,10 +51,12 @@ impl ProviderState {
 pub struct ClusterState {
     groups: Groups,
     pub(crate) providers: BTreeMap<ProviderName, ProviderState>,
+    pub(crate) rollouts: BTreeMap<GroupId, Rollout>,
     pub(super) due: BTreeSet<(Timestamp, LogicalNodeId)>,
     /// The slots that changed, as they came; in order and each once only when they are taken.
     pub(super) dirty: Vec<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
+    pub(crate) dirty_rollouts: BTreeSet<GroupId>,
     /// The latest time that was seen; shows that the clock went back.
     pub(crate) latest: Timestamp,
     pub(crate) notes: Vec<Note>,
@@ -101,9 +104,11 @@ impl ClusterState {
         Self {
             groups: self.groups.clone(),
             providers: self.providers.clone(),
+            rollouts: self.rollouts.clone(),
             due: BTreeSet::new(),
             dirty: Vec::new(),
             dirty_groups: BTreeSet::new(),
+            dirty_rollouts: BTreeSet::new(),
             latest: self.latest,
             notes: Vec::new(),
             settled: Vec::new(),
@@ -146,14 +151,20 @@ impl ClusterState {
         for provider in state.providers.values_mut() {
             provider.paused_until = None;
         }
+        state.forget_deadlines();
         let due = |slot: &LogicalNodeId| Some((self.record(slot)?.due?, slot.clone()));
         state.due = slots.iter().filter_map(due).collect();
         state
     }
 
-    /// The earliest time at which some record needs a look.
+    /// The earliest time at which some record or update needs a look.
     pub fn next_due(&self) -> Option<Timestamp> {
-        self.due.first().map(|(at, _)| *at)
+        let record = self.due.first().map(|(at, _)| *at);
+        if self.rollouts.is_empty() {
+            record
+        } else {
+            record.into_iter().chain(self.rollout_due()).min()
+        }
     }
 
     /// True if some record changed since the change marks were last taken.
@@ -174,6 +185,11 @@ impl ClusterState {
     /// The groups whose hold changed since the last call.
     pub fn take_dirty_groups(&mut self) -> BTreeSet<GroupId> {
         core::mem::take(&mut self.dirty_groups)
+    }
+
+    /// The groups whose update began, moved or ended since the last call.
+    pub fn take_dirty_rollouts(&mut self) -> BTreeSet<GroupId> {
+        core::mem::take(&mut self.dirty_rollouts)
     }
 
     /// Takes back records and group holds as they were journaled.
@@ -225,8 +241,8 @@ impl ClusterState {
             group.tally.count(old, u32::saturating_sub);
             group.tally.count_revision(old.revision, u32::saturating_sub);
         }
-        group.tally.count(&record, u32::saturating_add);
         group.tally.count_revision(record.revision, u32::saturating_add);
+        group.tally.count(&record, u32::saturating_add);
         group.fleet.put(slot.index, Arc::new(record));
         self.move_due(&slot, old.and_then(|old| old.due), due);
         self.mark(slot);
@@ -238,7 +254,7 @@ impl ClusterState {
         }
     }
 
-    /// Changes a record in place; `change` says whether it did. What a record implements never changes so.
+    /// Changes a record in place; `change` says whether it did.
     pub(crate) fn change(
         &mut self,
         slot: &LogicalNodeId,
@@ -248,9 +264,13 @@ impl ClusterState {
         let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let GroupState { fleet, tally, .. } = group;
         let done = fleet.change(slot.index, |record| {
-            let due = record.due;
+            let (due, revision) = (record.due, record.revision);
             tally.count(record, u32::saturating_sub);
             let changed = change(record);
+            if record.revision != revision {
+                tally.count_revision(revision, u32::saturating_sub);
+                tally.count_revision(record.revision, u32::saturating_add);
+            }
             tally.count(record, u32::saturating_add);
             record.settled = record.is_settled();
             if changed {

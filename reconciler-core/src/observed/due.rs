@@ -1,12 +1,21 @@
 //! When a record next needs a look by itself, without any event.
 
 use super::{record::NodeRecord, stage::NodeStage};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// The earliest time after `now` at which something about this record falls due.
 ///
 /// Every time that a decision compares with stands here; one too many only costs a look.
 pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
+    let second = record.second.as_deref();
+    let beside = second.and_then(|second| own_due(&second.record, now));
+    let look = second.and_then(|second| second.look_at).filter(|at| *at > now);
+    own_due(record, now).into_iter().chain(beside).chain(look).min()
+}
+
+fn own_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
+    let observation = record.policy.update.observation;
+    let observed = record.ready_since().filter(|_| observation > Millis::ZERO);
     let stage = match &record.stage {
         // A cleanup compares with none of its stage's times.
         _ if record.deletion.is_some() => [None, None],
@@ -31,6 +40,7 @@ pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
         record.ambiguity.as_ref().map(|a| a.look_at),
         record.retry.as_ref().map(|r| r.at),
         record.backoff.not_before,
+        observed.map(|since| since.after(observation)),
     ];
     stage.into_iter().chain(beside).flatten().filter(|at| *at > now).min()
 }

@@ -98,6 +98,17 @@ impl Fleet {
         leaves.flat_map(|leaf| leaf.records_down())
     }
 
+    /// Every record from one index on; costs what stands there.
+    pub fn iter_from(&self, index: u32) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        let p = place(index);
+        let branches = self.branches.iter().enumerate().skip(p.branch);
+        let leaves = branches.flat_map(move |(at, branch)| {
+            let from = if at == p.branch { p.leaf } else { 0 };
+            branch.iter().skip(from).flatten()
+        });
+        leaves.flat_map(|leaf| leaf.records()).filter(move |r| r.slot.index >= index)
+    }
+
     /// Puts a record in its place.
     pub(crate) fn put(&mut self, index: u32, record: Arc<NodeRecord>) {
         let p = place(index);

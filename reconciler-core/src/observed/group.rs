@@ -4,7 +4,11 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use super::{fleet::Fleet, record::NodeRecord, stage::StageName};
+use super::{
+    fleet::Fleet,
+    record::{NodeRecord, Side},
+    stage::StageName,
+};
 use crate::{
     desired::Power,
     effect::OwnedLease,
@@ -40,10 +44,23 @@ pub(crate) struct Tally {
     doubted: u32,
     started: u32,
     completed: u32,
-    /// Few: the wanted revision, and those that give way to it.
-    revisions: Vec<(RevisionDigest, u32)>,
     /// Few: the wanted round, and those that are behind it.
     rounds: Vec<(u32, u32)>,
+    seconds: u32,
+    owning_seconds: u32,
+    stuck_seconds: u32,
+    /// Few: the wanted revision, and those that give way to it.
+    revisions: Vec<Share>,
+}
+
+/// The present attempts of one revision.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    revision: RevisionDigest,
+    records: u32,
+    ready: u32,
+    gone: u32,
+    stuck: u32,
 }
 
 impl GroupState {
@@ -55,6 +72,11 @@ impl GroupState {
     /// Every record in order.
     pub fn records(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
         self.fleet.iter()
+    }
+
+    /// Every record from one index on.
+    pub fn records_from(&self, index: u32) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        self.fleet.iter_from(index)
     }
 
     /// How many records there are.
@@ -92,7 +114,7 @@ impl GroupState {
         self.tally.held
     }
 
-    /// How many attempts are being deleted.
+    /// How many slots have an attempt that is being deleted.
     pub const fn deleting(&self) -> u32 {
         self.tally.deleting
     }
@@ -107,9 +129,19 @@ impl GroupState {
         self.tally.failing
     }
 
-    /// For how many slots a provider may hold something: live, deleting and unresolved ones.
+    /// For how many attempts a provider may hold something: live, deleting and unresolved ones.
     pub fn owning(&self) -> u32 {
-        self.tally.owning
+        self.tally.owning.saturating_add(self.tally.owning_seconds)
+    }
+
+    /// How many of those stand beside the present attempt of their slot.
+    pub const fn owning_seconds(&self) -> u32 {
+        self.tally.owning_seconds
+    }
+
+    /// How many slots have a second attempt: a candidate, or one that gave way.
+    pub const fn seconds(&self) -> u32 {
+        self.tally.seconds
     }
 
     /// How many nodes are in doubt: a listing lacked them, or said without proof that they ended.
@@ -157,31 +189,82 @@ impl GroupState {
 
     /// How many records implement `revision`.
     pub fn at_revision(&self, revision: RevisionDigest) -> u32 {
-        let found = self.tally.revisions.iter().find(|(known, _)| *known == revision);
-        found.map_or(0, |(_, n)| *n)
+        self.share(revision).map_or(0, |share| share.records)
+    }
+
+    /// How many nodes of `revision` are ready.
+    pub fn ready_at(&self, revision: RevisionDigest) -> u32 {
+        self.share(revision).map_or(0, |share| share.ready)
+    }
+
+    /// How many records implement another revision than `revision`, and how many of those are not destroyed yet.
+    pub fn outdated(&self, revision: RevisionDigest) -> (u32, u32) {
+        let others = self.tally.revisions.iter().filter(|share| share.revision != revision);
+        others.fold((0, 0), |(all, left), share| {
+            let standing = share.records.saturating_sub(share.gone);
+            (u32::saturating_add(all, share.records), u32::saturating_add(left, standing))
+        })
+    }
+
+    /// How many nodes and candidates of `revision` are held because they failed too often or were refused.
+    pub fn stuck(&self, revision: RevisionDigest) -> u32 {
+        let present = self.share(revision).map_or(0, |share| share.stuck);
+        if self.tally.stuck_seconds == 0 {
+            return present;
+        }
+        let seconds = self.records().filter_map(|record| record.side(Side::Second));
+        let stuck = seconds.filter(|one| one.is_stuck() && one.revision == revision).count();
+        present.saturating_add(u32::try_from(stuck).unwrap_or(u32::MAX))
+    }
+
+    fn share(&self, revision: RevisionDigest) -> Option<&Share> {
+        self.tally.revisions.iter().find(|share| share.revision == revision)
     }
 }
 
 impl Tally {
     pub(super) fn count(&mut self, record: &NodeRecord, step: fn(u32, u32) -> u32) {
         let bump = |n: &mut u32, if_so: bool| *n = step(*n, u32::from(if_so));
+        let second = record.second.as_deref().map(|second| &second.record);
+        let either =
+            |holds: &dyn Fn(&NodeRecord) -> bool| holds(record) || second.is_some_and(holds);
         if let Some(stage) = self.stages.get_mut(record.stage.name() as usize) {
             bump(stage, true);
         }
         bump(&mut self.ready, record.is_ready());
-        bump(&mut self.held, record.hold.is_some());
-        bump(&mut self.deleting, record.deletion.is_some());
-        bump(&mut self.busy, record.pending.is_some() || record.ambiguity.is_some());
-        bump(&mut self.failing, record.backoff.failures > 0);
+        bump(&mut self.held, either(&|r| r.hold.is_some()));
+        bump(&mut self.deleting, either(&|r| r.deletion.is_some()));
+        bump(&mut self.busy, either(&|r| r.pending.is_some() || r.ambiguity.is_some()));
+        bump(&mut self.failing, either(&|r| r.backoff.failures > 0));
         bump(&mut self.owning, record.may_own());
-        bump(&mut self.doubted, record.missing_since.or(record.suspect_since).is_some());
         bump(&mut self.started, record.is_started());
         bump(&mut self.completed, record.is_completed());
         tell(&mut self.rounds, record.round, step);
+        bump(&mut self.doubted, either(&|r| r.missing_since.or(r.suspect_since).is_some()));
+        bump(&mut self.seconds, second.is_some());
+        bump(&mut self.owning_seconds, second.is_some_and(NodeRecord::may_own));
+        bump(&mut self.stuck_seconds, second.is_some_and(NodeRecord::is_stuck));
+        if let Some(share) = self.revisions.iter_mut().find(|s| s.revision == record.revision) {
+            bump(&mut share.ready, record.is_ready());
+            bump(&mut share.gone, record.is_destroyed());
+            bump(&mut share.stuck, record.is_stuck());
+        }
     }
 
+    /// Counts a record in or out of its revision; in before the record itself is counted, out after it.
     pub(super) fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {
-        tell(&mut self.revisions, revision, step);
+        if let Some(share) = self.revisions.iter_mut().find(|share| share.revision == revision) {
+            share.records = step(share.records, 1);
+        } else {
+            self.revisions.push(Share {
+                revision,
+                records: step(0, 1),
+                ready: 0,
+                gone: 0,
+                stuck: 0,
+            });
+        }
+        self.revisions.retain(|share| share.records > 0);
     }
 }
 

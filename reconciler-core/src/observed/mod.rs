@@ -11,6 +11,7 @@ mod leaf;
 mod note;
 mod pull;
 mod record;
+mod rollout;
 mod stage;
 
 pub use cluster::{ClusterState, ProviderState};
@@ -19,7 +20,10 @@ pub use facts::{MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
 pub use group::GroupState;
 pub use note::{About, Note, NoteKind, Settlement, StepEnd};
-pub use record::{Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry};
+pub use record::{
+    Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry, Second, Side,
+};
+pub use rollout::{Prior, Rollout};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
 
 pub use crate::lease::{Endpoint, Handle, LeaseFacts, LeaseId};

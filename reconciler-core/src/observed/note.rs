@@ -1,13 +1,13 @@
 //! What a fold tells beyond the records: how steps ended, and what a person may want to know.
 
-use alloc::string::String;
+use alloc::{boxed::Box, string::String};
 use core::fmt;
 
 use super::stage::StageName;
 use crate::{
     effect::CommandKind,
     hold::HoldCode,
-    id::{GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
+    id::{AttemptOrdinal, GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
     redact::Redacted,
 };
 
@@ -112,13 +112,46 @@ pub enum NoteKind {
     Completed,
     /// The record was reaped.
     Reaped,
+    /// An update began, failed or ended.
+    Update(Redacted),
+    /// It happened to the attempt of this ordinal, which stands beside the present one.
+    Beside(AttemptOrdinal, Box<NoteKind>),
+    /// An attempt took the place of another.
+    Promoted {
+        /// The one that gave way.
+        from: AttemptOrdinal,
+        /// The one that serves now.
+        to: AttemptOrdinal,
+    },
 }
 
 impl NoteKind {
+    /// True if it tells of a failure.
+    pub fn is_failure(&self) -> bool {
+        match self {
+            Self::Failure { .. } => true,
+            Self::Beside(_, what) => what.is_failure(),
+            Self::Stage { .. }
+            | Self::Ambiguous(_)
+            | Self::Adopted(_)
+            | Self::Held(..)
+            | Self::Released(_)
+            | Self::Orphan(..)
+            | Self::Blind(..)
+            | Self::Paused(_)
+            | Self::Completed
+            | Self::Reaped
+            | Self::Update(_)
+            | Self::Promoted { .. } => false,
+        }
+    }
+
     /// A stable word for the kind.
     pub const fn word(&self) -> &'static str {
         match self {
-            Self::Stage { .. } | Self::Completed | Self::Reaped => "stage",
+            Self::Stage { .. } | Self::Completed | Self::Reaped | Self::Promoted { .. } => "stage",
+            Self::Beside(_, what) => what.word(),
+            Self::Update(_) => "update",
             Self::Failure { .. } => "failure",
             Self::Ambiguous(_) | Self::Adopted(_) => "effect",
             Self::Held(..) | Self::Released(_) => "hold",
@@ -152,6 +185,11 @@ impl fmt::Display for NoteKind {
             Self::Paused(provider) => write!(f, "{provider} asks for a pause"),
             Self::Completed => f.write_str("completed"),
             Self::Reaped => f.write_str("gone"),
+            Self::Update(text) => text.fmt(f),
+            Self::Beside(ordinal, what) => write!(f, "attempt {ordinal}: {what}"),
+            Self::Promoted { from, to } => {
+                write!(f, "attempt {to} takes the place of attempt {from}")
+            }
         }
     }
 }

@@ -13,6 +13,12 @@ use crate::{
 
 /// Brings every time of a record to where it can be by a clock that shows `now`.
 pub(super) fn pull_in(record: &mut NodeRecord, now: Timestamp) {
+    if let Some(second) = &mut record.second {
+        pull_in(&mut second.record, now);
+        second.seen.iter_mut().for_each(|at| *at = (*at).min(now));
+        let cap = second.record.policy.restart.cap;
+        second.look_at.iter_mut().for_each(|at| *at = (*at).min(now.after(cap)));
+    }
     let policy = Arc::clone(&record.policy);
     let cap = policy.restart.cap;
     let past = |at: &mut Timestamp| *at = (*at).min(now);
@@ -23,13 +29,16 @@ pub(super) fn pull_in(record: &mut NodeRecord, now: Timestamp) {
     match &mut record.stage {
         NodeStage::LeaseCreated { probe_at: Some(at), .. } => within(at, limits::ENDPOINT_PROBE),
         NodeStage::BootstrapRunning { settle_at, .. } => within(settle_at, policy.settle),
-        NodeStage::HandedOff { stable_at, .. } => within(stable_at, policy.stable),
+        NodeStage::HandedOff { stable_at, member, .. } => {
+            within(stable_at, policy.stable);
+            past(&mut member.ready_at);
+        }
+        NodeStage::Dormant { member, .. } => past(&mut member.ready_at),
         NodeStage::New
         | NodeStage::LeaseRequested
         | NodeStage::LeaseCreated { probe_at: None, .. }
         | NodeStage::EndpointKnown { .. }
         | NodeStage::SwactorJoined { .. }
-        | NodeStage::Dormant { .. }
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => {}
     }

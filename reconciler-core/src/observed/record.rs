@@ -1,6 +1,6 @@
-//! One slot's record: the present attempt, its stage, and the axes beside the stage.
+//! One slot's record: the present attempt, its stage, the axes beside the stage, and the attempt beside it.
 
-use alloc::sync::Arc;
+use alloc::{boxed::Box, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use super::{due::next_due, stage::NodeStage};
 use crate::{
     desired::{GroupKind, LogicalNodeSpec, NodeSpec, Policy, revision},
     effect::CommandKind,
-    hold::Hold,
+    hold::{Hold, HoldCode},
     id::{
-        AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, RevisionDigest, SessionId,
-        StepId,
+        AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId,
+        RevisionDigest, SessionId, StepId,
     },
     redact::Redacted,
     time::Timestamp,
@@ -98,6 +98,33 @@ pub struct Deletion {
     pub since: Timestamp,
 }
 
+/// Which of a slot's attempts is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The present one.
+    Present,
+    /// The one beside it.
+    Second,
+}
+
+/// The other attempt of a slot: a candidate on its way up, or one that gave way and is on its way out (D10).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Second {
+    /// What is known of the attempt.
+    pub record: NodeRecord,
+    /// When a look by id last showed its workload running; a promotion needs a fresh one (R173).
+    pub seen: Option<Timestamp>,
+    /// When to look again, if the last look told nothing.
+    pub look_at: Option<Timestamp>,
+}
+
+impl Second {
+    /// An attempt of which nothing was seen yet.
+    pub const fn new(record: NodeRecord) -> Self {
+        Self { record, seen: None, look_at: None }
+    }
+}
+
 /// What is known of one slot.
 ///
 /// The order of the fields is that of memory: what a pass over a steady fleet reads of a record lies together,
@@ -147,6 +174,12 @@ pub struct NodeRecord {
     /// When a listing first said that its workload had ended and was not believed, because too many were said to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect_since: Option<Timestamp>,
+    /// The slot's other attempt, while one revision gives way to another; it never has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Box<Second>>,
+    /// The highest ordinal of an attempt that stood beside and is gone: no ordinal is used twice.
+    #[serde(default)]
+    pub spent: AttemptOrdinal,
     /// Where the due index has it; derived, so not stored.
     #[serde(skip)]
     pub(crate) due: Option<Timestamp>,
@@ -179,6 +212,8 @@ impl NodeRecord {
             backoff,
             missing_since: None,
             suspect_since: None,
+            second: None,
+            spent: AttemptOrdinal::new(0),
             due: None,
             settled: false,
         }
@@ -205,12 +240,54 @@ impl NodeRecord {
             && self.pending.is_none()
             && self.ambiguity.is_none()
             && self.hold.is_none()
+            && self.second.is_none()
     }
 
     /// Brings up to date what follows from the rest of the record.
     pub(crate) fn derive(&mut self, now: Timestamp) {
         self.due = next_due(self, now);
         self.settled = self.is_settled();
+    }
+
+    /// The present attempt, then the one beside it.
+    pub fn attempts(&self) -> impl Iterator<Item = &Self> {
+        core::iter::once(self).chain(self.second.as_deref().map(|second| &second.record))
+    }
+
+    /// The attempt of one side, if it is there.
+    pub fn side(&self, side: Side) -> Option<&Self> {
+        match side {
+            Side::Present => Some(self),
+            Side::Second => self.second.as_deref().map(|second| &second.record),
+        }
+    }
+
+    /// The slot's attempt of this identity, if it has it.
+    pub fn of_attempt(&self, attempt: AttemptId) -> Option<&Self> {
+        self.attempts().find(|one| one.attempt == attempt)
+    }
+
+    /// The ordinal of the slot's next attempt.
+    pub fn next_ordinal(&self) -> AttemptOrdinal {
+        let used = self.attempts().map(|one| one.attempt.ordinal).max();
+        used.unwrap_or(self.spent).max(self.spent).next()
+    }
+
+    /// Since when the node serves, in the stages in which it does.
+    pub const fn ready_since(&self) -> Option<Timestamp> {
+        match &self.stage {
+            NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, .. } => {
+                Some(member.ready_at)
+            }
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::LeaseCreated { .. }
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::BootstrapRunning { .. }
+            | NodeStage::SwactorJoined { .. }
+            | NodeStage::Failed { .. }
+            | NodeStage::Destroyed { .. } => None,
+        }
     }
 
     /// True if it serves: ready, not being deleted.
@@ -244,6 +321,17 @@ impl NodeRecord {
     pub fn is_under_way(&self, command: CommandKind) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.command == command)
             || self.ambiguity.as_ref().is_some_and(|open| open.command == command)
+    }
+
+    /// True if nothing of the attempt is left.
+    pub const fn is_destroyed(&self) -> bool {
+        matches!(self.stage, NodeStage::Destroyed { .. })
+    }
+
+    /// True if it is held because it failed too often, or in a way that a retry cannot mend.
+    pub fn is_stuck(&self) -> bool {
+        let code = self.hold.as_ref().map(|hold| hold.code);
+        matches!(code, Some(HoldCode::CrashLoop | HoldCode::Refused))
     }
 
     /// True if a provider may hold something for it.

@@ -10,6 +10,7 @@ use alloc::{
 use super::{
     change::Change,
     graph::{Graph, GraphError},
+    impact::Impact,
     step::PlanStep,
     stored::{Specs, write_plan},
 };
@@ -86,6 +87,8 @@ pub struct LifecyclePlan {
     pub changes: Vec<Change>,
     /// Slots that cannot move, and why.
     pub blocked: Vec<(LogicalNodeId, Reason)>,
+    /// What it does to the availability of the groups whose nodes it replaces.
+    pub impacts: Vec<Impact>,
     /// Counts per group before and after.
     pub counts: BTreeMap<GroupId, (u32, u32)>,
     /// The hash of all the above.
@@ -130,7 +133,8 @@ impl LifecyclePlan {
     /// The plan's canonical text; its SHA-256 is the hash.
     pub fn canonical(&self) -> String {
         let mut text = String::new();
-        write_plan(&self.header, &self.specs, &self.steps, |part| text.push_str(part));
+        let Self { header, specs, steps, impacts, .. } = self;
+        write_plan(header, specs, steps, impacts, |part| text.push_str(part));
         text
     }
 
@@ -171,7 +175,8 @@ pub fn capability_digest(capabilities: &BTreeMap<ProviderName, String>) -> PlanH
 /// Slot, attempt, stage, lease, revision, certainty: never sequences, process ids, ages or times.
 fn observation_digest(observed: &ClusterState) -> PlanHash {
     let mut text = String::new();
-    for record in observed.groups().flat_map(|(_, group)| group.records()) {
+    let records = observed.groups().flat_map(|(_, group)| group.records());
+    for record in records.flat_map(|record| record.attempts()) {
         observation(&mut text, record);
         text.push('\n');
     }
@@ -190,12 +195,17 @@ fn observation_digest(observed: &ClusterState) -> PlanHash {
         text.push_str(&canon.write());
         text.push('\n');
     }
+    for (name, _) in observed.rollouts().filter(|(_, rollout)| rollout.paused) {
+        text.push_str(&Canon::object([("paused", Canon::text(name.as_str()))]).write());
+        text.push('\n');
+    }
     PlanHash::of(text.as_bytes())
 }
 
 fn digest_of_slots(observed: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> PlanHash {
     let mut text = String::new();
-    for record in slots.iter().filter_map(|slot| observed.record(slot)) {
+    let records = slots.iter().filter_map(|slot| observed.record(slot));
+    for record in records.flat_map(|record| record.attempts()) {
         observation(&mut text, record);
         text.push('\n');
     }

@@ -3,7 +3,9 @@
 mod change;
 mod graph;
 mod header;
+mod impact;
 mod openers;
+mod predicted;
 mod project;
 mod step;
 mod stored;
@@ -11,6 +13,7 @@ mod stored;
 pub use change::{Change, ChangeKind};
 pub use graph::GraphError;
 pub use header::{LifecyclePlan, PlanHeader, PlanInput, Scope, capability_digest};
+pub use impact::Impact;
 pub use project::{ProjectError, project};
 pub use step::{Condition, PlanStep, StepKey};
 pub use stored::{Specs, StoredPlan, StoredPlanError};

@@ -12,21 +12,23 @@ use super::{
     change,
     graph::{Graph, GraphError},
     header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
+    impact::{Impact, Impacts},
     openers::Openers,
+    predicted::Predicted,
     step::{Condition, PlanStep, StepKey, inverse},
     stored::{Specs, hash_plan},
 };
 use crate::{
     desired::GroupKind,
     drift::{Drift, refusals},
-    effect::{CommandKind, EffectOutcome, EffectReport, ExitStatus, Look, NodeManagerCommand},
+    effect::{CommandKind, EffectReport, ExitStatus, Look, NodeManagerCommand, WorkloadState},
     fold::{Fact, Verdict},
-    id::{AttemptId, Fence, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
+    id::{AttemptId, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
-    observed::{ClusterState, Endpoint, Handle, LeaseFacts, LeaseId, NodeRecord, Pending},
+    observed::{ClusterState, Handle, NodeRecord, Pending, Side},
     reconcile::{Parked, Reason, Rung, reconcile_some},
     redact::Redacted,
-    time::Timestamp,
+    time::{Millis, Timestamp},
 };
 
 /// Why a plan could not be made.
@@ -82,9 +84,11 @@ pub fn project(
     let header = PlanHeader::new(observed, input, scope);
     let specs = projection.specs;
     let steps = in_order(projection.steps).map_err(ProjectError::Graph)?;
-    let hash = hash_plan(&header, &specs, &steps);
+    let impacts: Vec<Impact> = projection.impacts.finish().collect();
+    let hash = hash_plan(&header, &specs, &steps, &impacts);
     let blocked = projection.blocked.into_iter().collect();
-    Ok(LifecyclePlan { header, specs, steps, changes, blocked, counts: counts(input), hash })
+    let counts = counts(input);
+    Ok(LifecyclePlan { header, specs, steps, changes, blocked, impacts, counts, hash })
 }
 
 fn in_order(steps: Vec<PlanStep>) -> Result<Vec<PlanStep>, GraphError> {
@@ -153,6 +157,7 @@ struct Projection<'a> {
     openers: Openers,
     blocked: BTreeMap<LogicalNodeId, Reason>,
     predicted: Predicted,
+    impacts: Impacts,
 }
 
 impl<'a> Projection<'a> {
@@ -174,12 +179,15 @@ impl<'a> Projection<'a> {
             openers: Openers::new(input.target),
             blocked: BTreeMap::new(),
             predicted: Predicted::new(input.fence),
+            impacts: Impacts::new(observed, input.target),
         }
     }
 
     fn run(&mut self, start: Timestamp) -> Result<(), ProjectError> {
         let slots = u64::try_from(self.work.len()).unwrap_or(u64::MAX).saturating_add(1);
-        let rounds = slots.saturating_mul(limits::PROJECTION_ROUNDS_PER_SLOT);
+        // A slot may bring up a candidate and take down what it replaces.
+        let attempts = slots.saturating_mul(2);
+        let rounds = attempts.saturating_mul(limits::PROJECTION_ROUNDS_PER_SLOT);
         let mut now = start;
         self.finish_pending(now);
         for _ in 0..rounds {
@@ -217,18 +225,42 @@ impl<'a> Projection<'a> {
             }
         }
         let moved = !plan.is_empty();
+        for (group, change) in core::mem::take(&mut plan.rollouts) {
+            self.fold(Fact::Rollout { group, change }, now);
+        }
         for (slot, transition) in plan.take_transitions() {
             self.fold(Fact::Decided { slot, transition }, now);
         }
-        for (slot, command) in plan.per_node {
-            self.succeed(&slot, &command, now);
+        let present = plan.per_node.iter().map(|(slot, command)| (slot, Side::Present, command));
+        let second = plan.per_second.iter().map(|(slot, command)| (slot, Side::Second, command));
+        for (slot, side, command) in present.chain(second) {
+            self.succeed(slot, side, command, now);
         }
+        self.impacts.note(&self.state);
+        let looked = !plan.second_looks.is_empty();
+        plan.second_looks.iter().for_each(|slot| self.sees(slot, now));
+        self.state.forget_deadlines();
         let mut changed = self.state.take_dirty();
         let ends = |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
         self.jobs.extend(changed.iter().filter(ends).cloned());
         changed.append(&mut self.work);
         self.work = changed;
-        moved
+        moved || looked
+    }
+
+    /// A look at the second attempt of a slot, which shows what should be there.
+    fn sees(&mut self, slot: &LogicalNodeId, now: Timestamp) {
+        let second = self.state.record(slot).and_then(|record| record.side(Side::Second));
+        let Some((attempt, lease)) =
+            second.and_then(|r| Some((r.attempt, r.stage.lease()?.clone())))
+        else {
+            return;
+        };
+        let workload = WorkloadState::Running { workload: Handle::default() };
+        let look = Look::Present { lease, endpoint: None, workload };
+        let (slot, visibility) = (slot.clone(), Millis::ZERO);
+        let fact = Fact::Looked { slot, attempt, look, visibility };
+        let _seen = self.state.fold(fact, now);
     }
 
     /// Jobs whose node serves end well, once nothing else is left to do; true if there were any.
@@ -252,9 +284,17 @@ impl<'a> Projection<'a> {
     }
 
     /// Records the step, and folds the outcome that it would have.
-    fn succeed(&mut self, slot: &LogicalNodeId, command: &NodeManagerCommand, now: Timestamp) {
+    fn succeed(
+        &mut self,
+        slot: &LogicalNodeId,
+        side: Side,
+        command: &NodeManagerCommand,
+        now: Timestamp,
+    ) {
         // What is needed of the record is taken out of it: a reference held over the folds would copy it.
-        let Some(record) = self.state.record(slot) else { return };
+        let Some(record) = self.state.record(slot).and_then(|record| record.side(side)) else {
+            return;
+        };
         let (attempt, revision) = (record.attempt, record.revision);
         let (requires, timeout) = (Condition::of(&record.stage), command.timeout(&record.policy));
         self.specs.entry(revision).or_insert_with(|| record.spec.canon().redacted());
@@ -271,7 +311,9 @@ impl<'a> Projection<'a> {
         let report = self.success(slot, attempt, action, step);
         let verdict = self.state.fold_predicted(pending, report, now);
         debug_assert_eq!(verdict, Verdict::Applied);
-        let Some(record) = self.state.record(slot) else { return };
+        let Some(record) = self.state.record(slot).and_then(|record| record.side(side)) else {
+            return;
+        };
         let planned = PlanStep {
             slot: slot.clone(),
             attempt,
@@ -309,8 +351,9 @@ impl<'a> Projection<'a> {
 
     /// Effects that are on their way already succeed as well; they are no steps of this plan.
     fn finish_pending(&mut self, now: Timestamp) {
-        let records = self.work.iter().filter_map(|slot| self.state.record(slot).cloned());
-        let on_the_way: Vec<_> = records.filter(|record| record.pending.is_some()).collect();
+        let records = self.work.iter().filter_map(|slot| self.state.record(slot));
+        let attempts = records.flat_map(|record| record.attempts());
+        let on_the_way: Vec<_> = attempts.filter(|one| one.pending.is_some()).cloned().collect();
         for record in on_the_way {
             if let Some(pending) = &record.pending {
                 let (command, step) = (pending.command, pending.step);
@@ -334,37 +377,6 @@ fn ends_well(record: &NodeRecord) -> bool {
     job && free && record.is_ready() && !record.is_completed()
 }
 
-/// What providers give in a predicted state: the same to everyone, because nobody looks at it.
-struct Predicted {
-    lease: LeaseFacts,
-    endpoint: Endpoint,
-    workload: Handle,
-}
-
-impl Predicted {
-    fn new(fence: Fence) -> Self {
-        let handle = Handle::default();
-        let lease = LeaseFacts { id: LeaseId::new("predicted"), fence, handle: handle.clone() };
-        Self { lease, endpoint: Endpoint::default(), workload: handle }
-    }
-
-    /// What a command brings when it succeeds.
-    fn outcome(&self, kind: CommandKind) -> EffectOutcome {
-        match kind {
-            CommandKind::CreateLease => {
-                EffectOutcome::Leased { lease: self.lease.clone(), endpoint: None }
-            }
-            CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(self.endpoint.clone())),
-            CommandKind::StartBootstrap => {
-                EffectOutcome::Started { workload: self.workload.clone() }
-            }
-            CommandKind::BootstrapConvergenceObserved => EffectOutcome::Closed,
-            CommandKind::CancelBootstrap => EffectOutcome::Cancelled,
-            CommandKind::DestroyLease => EffectOutcome::Released,
-        }
-    }
-}
-
 /// True for rungs that a fault-free future does not leave.
 fn is_blocking(rung: &Rung) -> bool {
     matches!(
@@ -377,5 +389,10 @@ fn is_blocking(rung: &Rung) -> bool {
             | Rung::Gate(_)
             | Rung::Dependents(_)
             | Rung::Turn { .. }
+            | Rung::UpdatePaused
+            | Rung::AwaitTurn { .. }
+            | Rung::AwaitOthersGone { .. }
+            | Rung::AwaitCandidate(_)
+            | Rung::AwaitSecondGone(_)
     )
 }

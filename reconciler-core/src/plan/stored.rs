@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{
     graph::{Graph, GraphError},
     header::{PLAN_SCHEMA, PlanHeader},
+    impact::Impact,
     step::{PlanStep, StepKey},
 };
 use crate::{
@@ -33,6 +34,8 @@ pub struct StoredPlan {
     pub specs: Specs,
     /// Its steps.
     pub steps: Vec<PlanStep>,
+    /// What it does to the availability of the groups whose nodes it replaces.
+    pub impacts: Vec<Impact>,
 }
 
 /// Why a stored plan is not taken.
@@ -68,10 +71,13 @@ pub(super) fn write_plan(
     header: &PlanHeader,
     specs: &Specs,
     steps: &[PlanStep],
+    impacts: &[Impact],
     mut write: impl FnMut(&str),
 ) {
     write("{\"header\":");
     write(&header.canon().write());
+    write(",\"impacts\":");
+    write(&Canon::list(impacts.iter().map(Impact::canon)).write());
     write(",\"specs\":[");
     let mut part = String::new();
     for (n, (revision, spec)) in specs.iter().enumerate() {
@@ -95,9 +101,14 @@ pub(super) fn write_plan(
 }
 
 /// The hash of a plan's text.
-pub(super) fn hash_plan(header: &PlanHeader, specs: &Specs, steps: &[PlanStep]) -> PlanHash {
+pub(super) fn hash_plan(
+    header: &PlanHeader,
+    specs: &Specs,
+    steps: &[PlanStep],
+    impacts: &[Impact],
+) -> PlanHash {
     let mut hash = Sha256::new();
-    write_plan(header, specs, steps, |part| hash.update(part.as_bytes()));
+    write_plan(header, specs, steps, impacts, |part| hash.update(part.as_bytes()));
     PlanHash::from_bytes(hash.finalize().into())
 }
 
@@ -124,8 +135,13 @@ impl StoredPlan {
         let specs = specs.collect::<Result<Specs, StoredPlanError>>()?;
         let revisions: Vec<RevisionDigest> = specs.keys().copied().collect();
         let steps = list_of(&canon, "steps")?.iter().map(|step| read_step(step, &revisions));
-        let plan =
-            Self { header: read_header(header)?, specs, steps: steps.collect::<Result<_, _>>()? };
+        let impacts = list_of(&canon, "impacts")?.iter().map(read_impact);
+        let plan = Self {
+            header: read_header(header)?,
+            specs,
+            steps: steps.collect::<Result<_, _>>()?,
+            impacts: impacts.collect::<Result<_, _>>()?,
+        };
         plan.check()?;
         Ok(plan)
     }
@@ -133,7 +149,8 @@ impl StoredPlan {
     /// Its canonical text.
     pub fn canonical(&self) -> String {
         let mut text = String::new();
-        write_plan(&self.header, &self.specs, &self.steps, |part| text.push_str(part));
+        let Self { header, specs, steps, impacts } = self;
+        write_plan(header, specs, steps, impacts, |part| text.push_str(part));
         text
     }
 
@@ -168,6 +185,23 @@ fn read_header(canon: &Canon) -> Result<PlanHeader, StoredPlanError> {
         spec_digest: parsed(canon, "spec")?,
         observation_digest: parsed(canon, "observation")?,
         capability_digest: parsed(canon, "capability")?,
+    })
+}
+
+fn read_impact(canon: &Canon) -> Result<Impact, StoredPlanError> {
+    let reason = text_of(canon, "reason")?;
+    let mode = Impact::mode_of(reason).ok_or(StoredPlanError::Member("reason"))?;
+    let Canon::Bool(downtime) = member(canon, "downtime")? else {
+        return Err(StoredPlanError::Member("downtime"));
+    };
+    Ok(Impact {
+        group: parsed(canon, "group")?,
+        mode,
+        desired: parsed(canon, "desired")?,
+        replaced: parsed(canon, "replaced")?,
+        minimum_available: parsed(canon, "minimum-available")?,
+        peak: parsed(canon, "peak")?,
+        downtime: *downtime,
     })
 }
 

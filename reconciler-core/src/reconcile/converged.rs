@@ -36,6 +36,7 @@ pub fn group_converged(seen: Option<&GroupState>, wanted: Option<&RunNodeGroupSp
         && seen.len() == count as usize
         && at_revision
         && seen.busy() == 0
+        && seen.seconds() == 0
         && seen.hold().is_none()
         && seen.orphans().next().is_none()
 }

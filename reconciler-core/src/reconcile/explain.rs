@@ -5,7 +5,6 @@
 //! account of a decision. Times are left as times: how they look is for a face.
 
 use alloc::{
-    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -17,7 +16,7 @@ use crate::{
     effect::CommandKind,
     hold::Hold,
     id::LogicalNodeId,
-    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, next_due},
+    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, Side, next_due},
     time::Timestamp,
 };
 
@@ -83,12 +82,12 @@ pub fn explain(
 }
 
 /// What an explanation is read from: the same that the ladder reads.
-struct Sight<'a> {
-    slot: &'a LogicalNodeId,
-    record: Option<&'a NodeRecord>,
-    state: Option<&'a GroupState>,
-    group: Option<&'a RunNodeGroupSpec>,
-    observed: &'a ClusterState,
+pub(super) struct Sight<'a> {
+    pub(super) slot: &'a LogicalNodeId,
+    pub(super) record: Option<&'a NodeRecord>,
+    pub(super) state: Option<&'a GroupState>,
+    pub(super) group: Option<&'a RunNodeGroupSpec>,
+    pub(super) observed: &'a ClusterState,
 }
 
 type Facts = Vec<(&'static str, Known)>;
@@ -174,6 +173,15 @@ impl Sight<'_> {
             Rung::ProviderPaused => self.pause(facts),
             Rung::Parallelism => self.provider(facts),
             Rung::Overshoot { .. } => self.room(facts),
+            Rung::AwaitTurn { .. }
+            | Rung::UpdatePaused
+            | Rung::AwaitOthersGone { .. }
+            | Rung::AwaitCandidate(_)
+            | Rung::AwaitSecondGone(_)
+            | Rung::Candidate
+            | Rung::Observing
+            | Rung::Verifying
+            | Rung::Promote => self.update(facts),
         }
     }
 
@@ -184,6 +192,16 @@ impl Sight<'_> {
         facts.push(("power", text(if off { "off" } else { "on" })));
         facts.push(("round", count(record.round)));
         facts.push(("wanted round", count(group.power.round(self.slot.index))));
+    }
+
+    /// How the update of the group stands, and the attempt beside this one.
+    fn update(&self, facts: &mut Facts) {
+        if let Some(rollout) = self.observed.rollout(&self.slot.group) {
+            facts.push(("update to", text(rollout.target.short())));
+            facts.extend(rollout.deadline.map(|at| ("fails at", Known::At(at))));
+        }
+        let second = self.record.and_then(|record| record.side(Side::Second));
+        facts.extend(second.map(|second| ("beside", text(second.stage.name().as_str()))));
     }
 
     fn room(&self, facts: &mut Facts) {
@@ -283,70 +301,6 @@ impl Sight<'_> {
         let state = name.and_then(|name| self.observed.providers().get(name));
         let until = state.and_then(|state| state.paused_until);
         facts.extend(until.map(|until| ("paused until", Known::At(until))));
-    }
-
-    /// What has to go or to come before the slot moves.
-    fn blockers(&self, rung: &Rung) -> Vec<String> {
-        match rung {
-            Rung::GroupHeld(code) => {
-                let group = &self.slot.group;
-                alloc::vec![format!(
-                    "{} on the group; {}",
-                    code.as_str(),
-                    Hold::way_out(group.as_str())
-                )]
-            }
-            Rung::Held(code, _) => {
-                alloc::vec![format!("{}; {}", code.as_str(), Hold::way_out(&self.slot.to_string()))]
-            }
-            Rung::Overshoot { .. } => {
-                let orphans = self.state.into_iter().flat_map(GroupState::orphans);
-                let named = orphans.map(|(provider, owned)| {
-                    format!("{provider} holds {}, which no record accounts for", owned.lease.id)
-                });
-                let deleting = self.state.map_or(0, GroupState::deleting);
-                let going = (deleting > 0)
-                    .then(|| format!("{deleting} nodes of the group are on their way out"));
-                named.chain(going).collect()
-            }
-            Rung::ProviderPaused => {
-                let provider = self.record.map(|record| &record.spec.provider);
-                provider
-                    .map(|provider| format!("{provider} asked for a pause"))
-                    .into_iter()
-                    .collect()
-            }
-            Rung::Parallelism => {
-                alloc::vec![String::from("as many effects are on their way as are allowed")]
-            }
-            Rung::EffectPending(command) | Rung::Ambiguous(command) => {
-                alloc::vec![format!("the outcome of {}", command.as_str())]
-            }
-            Rung::Gate(lacks) => lacks.iter().map(ToString::to_string).collect(),
-            Rung::Dependents(groups) => {
-                groups.iter().map(|group| format!("nodes of {group} that go first")).collect()
-            }
-            Rung::Off => alloc::vec![format!("it is off; levelhead start {}", self.slot)],
-            Rung::Turn { ready, want } => alloc::vec![format!("{ready} of {want} nodes are ready")],
-            Rung::Steady
-            | Rung::Completed
-            | Rung::Step(_)
-            | Rung::Insert
-            | Rung::BeginDelete(_)
-            | Rung::MarkDestroyed
-            | Rung::Restart
-            | Rung::Settle
-            | Rung::Rest
-            | Rung::Expire
-            | Rung::TimeOut
-            | Rung::Retune
-            | Rung::Reap
-            | Rung::Backoff { .. }
-            | Rung::Retry { .. }
-            | Rung::AwaitEndpoint
-            | Rung::Settling
-            | Rung::Stabilising => Vec::new(),
-        }
     }
 }
 

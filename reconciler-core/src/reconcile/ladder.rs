@@ -6,13 +6,16 @@
 use alloc::{boxed::Box, format, sync::Arc};
 
 use super::{
+    budget::Budget,
     gates::{self, Lack, past_gates},
     power::{cancel, is_behind, powered, runs_again},
     reason::{Reason, Rung},
+    room::within_room,
+    turn,
 };
 use crate::{
     desired::{ClusterShape, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
-    effect::{CommandKind, NodeManagerCommand, NodeRequest},
+    effect::{NodeManagerCommand, NodeRequest},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
     id::{GroupId, Uuid},
@@ -53,10 +56,14 @@ pub(super) struct GroupContext<'a> {
     pub(super) lacks: Option<Arc<[Lack]>>,
     /// Which groups go before what is to go of it, once that was asked.
     pub(super) dependents: Option<Arc<[GroupId]>>,
+    /// How many more may come to be beside present attempts.
+    pub(super) spare: u32,
+    /// What its update may do, if nodes of another revision are there.
+    pub(super) budget: Option<Budget>,
 }
 
 impl<'a> GroupContext<'a> {
-    fn wanted(&self, index: u32) -> Option<&'a Arc<RunNodeGroupSpec>> {
+    pub(super) fn wanted(&self, index: u32) -> Option<&'a Arc<RunNodeGroupSpec>> {
         self.desired.filter(|group| index < group.count)
     }
 
@@ -115,7 +122,7 @@ pub(super) fn decide(
         return Decision::Steady;
     }
     let wanted = wanted.map(Arc::as_ref);
-    forbidden(record)
+    let decision = forbidden(record)
         .or_else(|| destroyed(record, wanted, group, now))
         .or_else(|| group_held(record, wanted, group, now))
         .or_else(|| begins_delete(record, wanted, group, now))
@@ -125,7 +132,8 @@ pub(super) fn decide(
         .unwrap_or_else(|| {
             let step = by_stage(record, group.shape.uuid, now);
             within_room(past_gates(step, group), group)
-        })
+        });
+    turn::or_awaited(decision, record, wanted, group)
 }
 
 fn is_treated_as(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
@@ -136,12 +144,12 @@ pub(super) fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
     Decision::Wait(Reason { rung, until })
 }
 
-fn held(hold: &Hold) -> Decision {
+pub(super) fn held(hold: &Hold) -> Decision {
     wait(Rung::Held(hold.code, hold.text.clone()), None)
 }
 
 /// A record that is not to be trusted is not touched at all (D13, D11).
-fn forbidden(record: &NodeRecord) -> Option<Decision> {
+pub(super) fn forbidden(record: &NodeRecord) -> Option<Decision> {
     if let Some(hold) = record.hold.as_ref().filter(|hold| forbids_everything(hold.code)) {
         return Some(held(hold));
     }
@@ -168,9 +176,17 @@ fn destroyed(
     now: Timestamp,
 ) -> Option<Decision> {
     let NodeStage::Destroyed { .. } = record.stage else { return None };
-    let Some(wanted) = wanted else { return Some(Decision::Move(Transition::Reap)) };
+    let Some(wanted) = wanted else {
+        return Some(match &record.second {
+            Some(second) => wait(Rung::AwaitSecondGone(second.record.attempt.ordinal), None),
+            None => Decision::Move(Transition::Reap),
+        });
+    };
     if let Some(hold) = group.hold {
         return Some(wait(Rung::GroupHeld(hold.code), None));
+    }
+    if let Some(waits) = turn::awaits_others(record, wanted, group) {
+        return Some(waits);
     }
     // Another revision is a fresh start, and so is an operator's word to begin anew.
     if record.revision == wanted.revision && !is_behind(record, wanted) {
@@ -181,17 +197,17 @@ fn destroyed(
             return Some(backing_off(record, until));
         }
     }
-    let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal.next());
+    let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
     Some(Decision::Move(Transition::Restart(Box::new(spec))))
 }
 
-fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
+pub(super) fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
     let attempts = record.policy.restart.attempts;
     wait(Rung::Backoff { failures: record.backoff.failures, attempts }, Some(until))
 }
 
 /// A held group takes no step; one that is to go altogether goes (D3). Waiting and looking go on.
-fn group_held(
+pub(super) fn group_held(
     record: &NodeRecord,
     wanted: Option<&RunNodeGroupSpec>,
     group: &GroupContext<'_>,
@@ -199,7 +215,9 @@ fn group_held(
 ) -> Option<Decision> {
     let hold = group.hold?;
     let going = group.desired.is_none_or(|desired| desired.count == 0);
-    if going && wanted.is_none() {
+    // An update that stalled stays as it is; what goes already is not kept half gone for it.
+    let goes_on = hold.code == HoldCode::UpdateStalled && record.deletion.is_some();
+    if goes_on || (going && wanted.is_none()) {
         return None;
     }
     unresolved(record, now).or_else(|| Some(wait(Rung::GroupHeld(hold.code), None)))
@@ -225,8 +243,8 @@ fn begins_delete(
     if matches!(record.stage, NodeStage::Failed { .. }) {
         return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Failed)));
     }
-    if record.revision != wanted.revision {
-        return Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced)));
+    if let Some(turn) = turn::takes(record, wanted, group) {
+        return Some(turn);
     }
     if let Some(again) = runs_again(record, wanted, group) {
         return match again {
@@ -244,7 +262,7 @@ fn begins_delete(
 }
 
 /// An effect on its way is waited for, an unknown outcome is looked for; both before anything else.
-fn unresolved(record: &NodeRecord, now: Timestamp) -> Option<Decision> {
+pub(super) fn unresolved(record: &NodeRecord, now: Timestamp) -> Option<Decision> {
     if let Some(pending) = &record.pending {
         if now >= pending.deadline {
             return Some(Decision::Move(Transition::Expire));
@@ -256,7 +274,11 @@ fn unresolved(record: &NodeRecord, now: Timestamp) -> Option<Decision> {
 }
 
 /// What may hold a step back although the record is ready for it.
-fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> Option<Decision> {
+pub(super) fn held_back(
+    record: &NodeRecord,
+    group: &GroupContext<'_>,
+    now: Timestamp,
+) -> Option<Decision> {
     if let Some(retry) = record.retry.as_ref().filter(|retry| retry.at > now) {
         let rung = Rung::Retry { tries: retry.tries, message: retry.message.clone() };
         return Some(wait(rung, Some(retry.at)));
@@ -279,7 +301,7 @@ fn held_back(record: &NodeRecord, group: &GroupContext<'_>, now: Timestamp) -> O
 }
 
 /// The step that the stage asks for.
-fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
+pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
     if record.deletion.is_some() {
         return cleanup(record);
     }
@@ -347,21 +369,6 @@ fn cleanup(record: &NodeRecord) -> Decision {
     })
 }
 
-/// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).
-fn within_room(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
-    let Decision::Command(command) = &decision else { return decision };
-    if command.kind() != CommandKind::CreateLease {
-        return decision;
-    }
-    let Some(left) = group.room.checked_sub(1) else {
-        let count = group.desired.map_or(0, |desired| desired.count);
-        let rung = Rung::Overshoot { owning: group.owning, orphans: group.orphans, count };
-        return wait(rung, None);
-    };
-    group.room = left;
-    decision
-}
-
 fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
     NodeRequest {
         run,
@@ -369,22 +376,5 @@ fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
         attempt: record.attempt,
         revision: record.revision,
         spec: record.spec.clone(),
-    }
-}
-
-/// The rung that a change of a record stands on.
-pub(super) fn rung(transition: &Transition) -> Rung {
-    match transition {
-        Transition::Insert(_) => Rung::Insert,
-        Transition::BeginDelete(reason) => Rung::BeginDelete(*reason),
-        Transition::MarkDestroyed => Rung::MarkDestroyed,
-        Transition::Restart(_) => Rung::Restart,
-        Transition::Settle => Rung::Settle,
-        Transition::Rest => Rung::Rest,
-        Transition::Expire => Rung::Expire,
-        Transition::TimeOut => Rung::TimeOut,
-        Transition::Retune(_) => Rung::Retune,
-        Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
-        Transition::Reap => Rung::Reap,
     }
 }

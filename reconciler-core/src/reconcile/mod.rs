@@ -4,6 +4,8 @@
 //! R7). [`reconcile`] looks at every slot; [`reconcile_some`] asks the same question of the slots that may have
 //! an answer, and a property holds the two together.
 
+mod blockers;
+mod budget;
 mod converged;
 mod explain;
 mod gates;
@@ -12,6 +14,10 @@ mod parked;
 mod pass;
 mod power;
 mod reason;
+mod rollout;
+mod room;
+mod second;
+mod turn;
 
 pub use converged::{Standing, group_converged, standing};
 pub use explain::{Explanation, Known, explain};
@@ -20,3 +26,4 @@ pub use ladder::{Decision, reconcile_node};
 pub use parked::{Parked, Parking};
 pub use pass::{ReconcilePlan, Start, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};
+pub use rollout::RolloutChange;

@@ -3,17 +3,20 @@
 use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 
 use super::{
+    budget::Budget,
     ladder::{self, Decision, GroupContext},
     parked::Parking,
     power,
-    reason::{Reason, Rung},
+    reason::{self, Reason, Rung},
+    rollout::{self, RolloutChange},
+    second,
 };
 use crate::{
     desired::{ClusterShape, LogicalNodeSpec, RunNodeGroupSpec},
     effect::NodeManagerCommand,
     fold::Transition,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
-    observed::{ClusterState, DeleteReason, Fleet, GroupState, NodeRecord},
+    observed::{ClusterState, DeleteReason, Fleet, GroupState, NodeRecord, Side},
     time::Timestamp,
 };
 
@@ -37,7 +40,7 @@ impl Start {
     }
 }
 
-/// What a pass decided. In one pass a slot gets a command or a transition, never both.
+/// What a pass decided. In one pass an attempt gets a command or a transition, never both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a plan does nothing until it is journaled and carried out"]
 pub struct ReconcilePlan {
@@ -47,14 +50,22 @@ pub struct ReconcilePlan {
     pub to_destroy: Vec<LogicalNodeId>,
     /// The next command of each slot that has one.
     pub per_node: Vec<(LogicalNodeId, NodeManagerCommand)>,
+    /// The next command of each second attempt that has one.
+    pub per_second: Vec<(LogicalNodeId, NodeManagerCommand)>,
     /// Other changes of records.
     pub transitions: Vec<(LogicalNodeId, Transition)>,
     /// Slots whose unknown outcome is due for a look.
     pub looks: Vec<LogicalNodeId>,
+    /// Slots whose second attempt is to be looked at: its outcome is unknown, or it is about to take over.
+    pub second_looks: Vec<LogicalNodeId>,
     /// When the next of the decided slots falls due by itself.
     pub requeue_at: Option<Timestamp>,
     /// Why, for every slot that is not steady.
     pub reasons: Vec<(LogicalNodeId, Reason)>,
+    /// Why, for every second attempt.
+    pub second_reasons: Vec<(LogicalNodeId, Reason)>,
+    /// What becomes of the updates of the groups at hand.
+    pub rollouts: Vec<(GroupId, RolloutChange)>,
     /// Slots that wait for something outside their own record; they are to be asked again in every pass.
     pub waiting: Vec<LogicalNodeId>,
     /// Slots that wait for what other slots come to; see [`Parked`](super::Parked).
@@ -67,6 +78,7 @@ impl ReconcilePlan {
         self.to_start.is_empty()
             && self.to_destroy.is_empty()
             && self.per_node.is_empty()
+            && self.per_second.is_empty()
             && self.transitions.is_empty()
     }
 
@@ -84,21 +96,92 @@ impl ReconcilePlan {
     /// Keeps at most `free` commands, in the order of the slots; the others wait for a place (R98).
     pub fn admit(&mut self, free: usize) {
         let mut taken = 0..free;
-        self.admit_where(|_| taken.next().is_some());
+        self.admit_where(|_, _| taken.next().is_some());
     }
 
-    /// Keeps the commands that `may` go out, asked in the order of the slots; the others wait for a place (R98).
-    pub fn admit_where(&mut self, mut may: impl FnMut(&LogicalNodeId) -> bool) {
+    /// Keeps the commands that `may` go out; the others wait for a place (R98).
+    ///
+    /// Asked in the order of the slots: first for every present attempt, then for every second one.
+    pub fn admit_where(&mut self, mut may: impl FnMut(&LogicalNodeId, Side) -> bool) {
         let all = core::mem::take(&mut self.per_node).into_iter();
-        let (kept, late): (Vec<_>, Vec<_>) = all.partition(|(slot, _)| may(slot));
+        let (kept, late): (Vec<_>, Vec<_>) = all.partition(|(slot, _)| may(slot, Side::Present));
         self.per_node = kept;
-        for (slot, _) in late {
-            let at = self.reasons.binary_search_by(|(s, _)| s.cmp(&slot));
-            if let Some((_, reason)) = at.ok().and_then(|at| self.reasons.get_mut(at)) {
-                reason.rung = Rung::Parallelism;
-            }
-            self.waiting.push(slot);
+        wait_for_place(&mut self.reasons, &late);
+        let all = core::mem::take(&mut self.per_second).into_iter();
+        let (kept, more): (Vec<_>, Vec<_>) = all.partition(|(slot, _)| may(slot, Side::Second));
+        self.per_second = kept;
+        wait_for_place(&mut self.second_reasons, &more);
+        self.waiting.extend(late.into_iter().chain(more).map(|(slot, _)| slot));
+    }
+
+    /// Decides both attempts of a slot; where the second takes over, that is all that happens to the slot.
+    fn decide(
+        &mut self,
+        name: &GroupId,
+        index: u32,
+        record: Option<&NodeRecord>,
+        group: &mut GroupContext<'_>,
+        now: Timestamp,
+    ) {
+        let run = group.shape.uuid;
+        let slot = || LogicalNodeId::new(name.clone(), index);
+        let beside = record.and_then(|record| {
+            let second = record.second.as_deref()?;
+            Some(second::decide(record, second, group, now))
+        });
+        if let Some(promotion @ Decision::Move(Transition::Promote)) = beside {
+            return self.add(slot(), promotion, run, now);
         }
+        let decision = ladder::decide(index, record, group, now);
+        if let Some(beside) = beside {
+            self.add_second(&slot(), beside, now);
+        }
+        if !matches!(decision, Decision::Steady) {
+            self.add(slot(), decision, run, now);
+        }
+    }
+
+    fn add_rollout(
+        &mut self,
+        observed: &ClusterState,
+        desired: &ClusterShape,
+        group: &GroupId,
+        now: Timestamp,
+    ) {
+        let (known, wanted) = (observed.rollout(group), desired.group(group).map(Arc::as_ref));
+        let state = observed.group(group).map(Arc::as_ref);
+        if let Some(change) = rollout::decide(known, state, wanted, now) {
+            self.rollouts.push((group.clone(), change));
+        }
+    }
+
+    fn requeue(&mut self, until: Option<Timestamp>, now: Timestamp) {
+        if let Some(until) = until.filter(|until| *until > now) {
+            self.requeue_at = Some(self.requeue_at.map_or(until, |at| at.min(until)));
+        }
+    }
+
+    fn add_second(&mut self, slot: &LogicalNodeId, decision: Decision, now: Timestamp) {
+        let Some(reason) = reason::reason(&decision) else { return };
+        self.requeue(reason.until, now);
+        match decision {
+            Decision::Steady | Decision::Start(_) => {}
+            Decision::Wait(Reason { rung, until }) => {
+                let wants_look = matches!(rung, Rung::Ambiguous(_) | Rung::Verifying);
+                if wants_look && until.is_none_or(|at| at <= now) {
+                    self.second_looks.push(slot.clone());
+                }
+                if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
+                    self.waiting.push(slot.clone());
+                }
+            }
+            Decision::Command(command) => self.per_second.push((slot.clone(), command)),
+            Decision::Move(transition) => {
+                let transition = Transition::Beside(Box::new(transition));
+                self.transitions.push((slot.clone(), transition));
+            }
+        }
+        self.second_reasons.push((slot.clone(), reason));
     }
 
     fn add(&mut self, slot: LogicalNodeId, decision: Decision, run: Uuid, now: Timestamp) {
@@ -119,7 +202,7 @@ impl ReconcilePlan {
                 Rung::BeginDelete(DeleteReason::Undesired)
             }
             Decision::Move(transition) => {
-                let rung = ladder::rung(&transition);
+                let rung = reason::rung_of(&transition);
                 self.transitions.push((slot.clone(), transition));
                 rung
             }
@@ -129,9 +212,7 @@ impl ReconcilePlan {
 
     fn add_wait(&mut self, slot: LogicalNodeId, reason: Reason, now: Timestamp) {
         let Reason { rung, until } = &reason;
-        if let Some(until) = until.filter(|until| *until > now) {
-            self.requeue_at = Some(self.requeue_at.map_or(until, |at| at.min(until)));
-        }
+        self.requeue(*until, now);
         if matches!(rung, Rung::Ambiguous(_)) && until.is_some_and(|at| at <= now) {
             self.looks.push(slot.clone());
         }
@@ -171,12 +252,14 @@ pub fn reconcile(observed: &ClusterState, desired: &ClusterShape, now: Timestamp
         let Some(group) = next.cloned() else { return plan };
         let spec = wanted.next_if(|w| w.group == group);
         let state = known.next_if(|(k, _)| **k == group).map(|(_, state)| state);
+        plan.add_rollout(observed, desired, &group, now);
         if let (Some(spec), Some(state)) = (spec, state)
             && state.fleet.is_settled_as(spec)
         {
             continue;
         }
-        whole_group(&mut plan, &group, spec, state, &mut context(observed, desired, &group), now);
+        let mut context = context(observed, desired, &group, now);
+        whole_group(&mut plan, &group, spec, state, &mut context, now);
     }
 }
 
@@ -188,30 +271,55 @@ pub fn reconcile_some(
     slots: &BTreeSet<LogicalNodeId>,
 ) -> ReconcilePlan {
     let mut plan = ReconcilePlan::default();
-    let mut present: Option<(&GroupId, GroupContext<'_>)> = None;
-    for slot in slots {
-        let mut group = match present.take() {
-            Some((group, context)) if *group == slot.group => context,
-            Some(_) | None => context(observed, desired, &slot.group),
+    let mut slots = slots.iter().peekable();
+    while let Some(first) = slots.peek() {
+        let name = &first.group;
+        let mut group = context(observed, desired, name, now);
+        plan.add_rollout(observed, desired, name, now);
+        let mut turns =
+            group.budget.as_ref().map_or_else(Vec::new, Budget::turns).into_iter().peekable();
+        let state = observed.group(name);
+        let mut decide = |index: u32| {
+            let record = state.and_then(|state| state.record(index)).map(Arc::as_ref);
+            plan.decide(name, index, record, &mut group, now);
         };
-        let record = observed.record(slot).map(Arc::as_ref);
-        let decision = ladder::decide(slot.index, record, &mut group, now);
-        if !matches!(decision, Decision::Steady) {
-            plan.add(slot.clone(), decision, desired.uuid, now);
+        // What the update's budget lets go next is asked as well: it waits for others, not for itself.
+        while let Some(slot) = slots.next_if(|slot| slot.group == *name) {
+            while let Some(index) = turns.next_if(|index| *index < slot.index) {
+                decide(index);
+            }
+            turns.next_if_eq(&slot.index);
+            decide(slot.index);
         }
-        present = Some((&slot.group, group));
+        turns.for_each(decide);
     }
     plan
+}
+
+fn wait_for_place(
+    reasons: &mut [(LogicalNodeId, Reason)],
+    late: &[(LogicalNodeId, NodeManagerCommand)],
+) {
+    for (slot, _) in late {
+        let at = reasons.binary_search_by(|(s, _)| s.cmp(slot));
+        if let Some((_, reason)) = at.ok().and_then(|at| reasons.get_mut(at)) {
+            reason.rung = Rung::Parallelism;
+        }
+    }
 }
 
 fn context<'a>(
     observed: &'a ClusterState,
     desired: &'a ClusterShape,
     group: &GroupId,
+    now: Timestamp,
 ) -> GroupContext<'a> {
     let state = observed.group(group);
     let spec = desired.group(group);
     let owning = state.map_or(0, |g| g.owning());
+    let seconds = state.map_or(0, |g| g.owning_seconds());
+    let paused = observed.rollout(group).is_some_and(|rollout| rollout.paused);
+    let surge = spec.map_or(0, |g| g.policy.update.surge(g.count));
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
     let count = spec.map_or(0, |g| g.count);
     GroupContext {
@@ -222,10 +330,14 @@ fn context<'a>(
         hold: state.and_then(|g| g.hold()),
         owning,
         orphans,
-        room: count.saturating_sub(owning).saturating_sub(orphans),
+        room: count.saturating_sub(owning.saturating_sub(seconds)).saturating_sub(orphans),
         turns: power::turns(state.map(AsRef::as_ref), spec.map(AsRef::as_ref)),
         lacks: None,
         dependents: None,
+        spare: surge
+            .saturating_sub(seconds)
+            .min(count.saturating_add(surge).saturating_sub(owning).saturating_sub(orphans)),
+        budget: state.zip(spec).and_then(|(state, spec)| Budget::of(state, spec, paused, now)),
     }
 }
 
@@ -237,16 +349,12 @@ fn whole_group(
     context: &mut GroupContext<'_>,
     now: Timestamp,
 ) {
-    let run = context.shape.uuid;
     let known = state.map_or(0, |state| state.len());
     let missing = spec.map_or(0, |spec| (spec.count as usize).saturating_sub(known));
     plan.to_start.reserve(missing);
     plan.reasons.reserve(missing);
     let mut decide = |index: u32, record: Option<&NodeRecord>| {
-        let decision = ladder::decide(index, record, context, now);
-        if !matches!(decision, Decision::Steady) {
-            plan.add(LogicalNodeId::new(group.clone(), index), decision, run, now);
-        }
+        plan.decide(group, index, record, context, now);
     };
     let count = spec.map_or(0, |spec| spec.count);
     let mut next = 0;

@@ -5,9 +5,14 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::gates::Lack;
+use super::{gates::Lack, ladder::Decision};
 use crate::{
-    effect::CommandKind, hold::HoldCode, id::GroupId, observed::DeleteReason, redact::Redacted,
+    effect::CommandKind,
+    fold::Transition,
+    hold::HoldCode,
+    id::{AttemptOrdinal, GroupId},
+    observed::DeleteReason,
+    redact::Redacted,
     time::Timestamp,
 };
 
@@ -94,6 +99,36 @@ pub enum Rung {
     Settling,
     /// It is ready, and has not been for long enough to count as stable.
     Stabilising,
+    /// It is of another revision, and the budget of the update is used up.
+    AwaitTurn {
+        /// How many of the wanted nodes do not serve.
+        unavailable: u32,
+        /// How many may not.
+        unavailable_max: u32,
+        /// How many slots have a second attempt.
+        surge: u32,
+        /// How many may.
+        surge_max: u32,
+    },
+    /// It is of another revision, and the update is paused.
+    UpdatePaused,
+    /// Nodes of another revision are still there, and all of them go before the first new one comes.
+    AwaitOthersGone {
+        /// How many.
+        left: u32,
+    },
+    /// It is of another revision, and serves until the attempt of this ordinal can.
+    AwaitCandidate(AttemptOrdinal),
+    /// It is gone, and the attempt of this ordinal beside it is not yet.
+    AwaitSecondGone(AttemptOrdinal),
+    /// A candidate begins beside it.
+    Candidate,
+    /// It is ready, and has not been for the observation time of the update.
+    Observing,
+    /// It is ready, and a fresh look is awaited before it takes over.
+    Verifying,
+    /// It takes the place of the present attempt.
+    Promote,
 }
 
 /// A rung, and when its answer changes by itself.
@@ -127,13 +162,7 @@ impl fmt::Display for Rung {
             Self::Retune => f.write_str("takes over a changed policy"),
             Self::Reap => f.write_str("no longer wanted and gone: its record goes"),
             Self::EffectPending(command) => write!(f, "waits for {}", command.as_str()),
-            Self::Ambiguous(command) => {
-                write!(
-                    f,
-                    "the outcome of {} is unknown: looking before anything else",
-                    command.as_str()
-                )
-            }
+            Self::Ambiguous(command) => unknown(f, *command),
             Self::GroupHeld(code) => write!(f, "its group is held: {}", code.as_str()),
             Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
             Self::Backoff { failures, attempts } => {
@@ -146,14 +175,8 @@ impl fmt::Display for Rung {
                 f,
                 "would be one too many: {owning} with a record and {orphans} without one exist, {count} are wanted"
             ),
-            Self::Gate(lacks) => {
-                f.write_str("waits for ")?;
-                listed(f, lacks)
-            }
-            Self::Dependents(groups) => {
-                f.write_str("is to go after what depends on it: ")?;
-                listed(f, groups)
-            }
+            Self::Gate(lacks) => listed(f, "waits for ", lacks),
+            Self::Dependents(groups) => listed(f, "is to go after what depends on it: ", groups),
             Self::Off => f.write_str("switched off: rests without a workload"),
             Self::Turn { ready, want } => {
                 write!(f, "begins anew in its turn: {ready} of {want} are ready")
@@ -162,15 +185,46 @@ impl fmt::Display for Rung {
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
             Self::Stabilising => f.write_str("ready; waits for the stable interval"),
+            Self::AwaitTurn { unavailable, unavailable_max, surge, surge_max } => {
+                in_turn(f, (*unavailable, *unavailable_max), (*surge, *surge_max))
+            }
+            Self::UpdatePaused => f.write_str("of another revision; the update is paused"),
+            Self::AwaitOthersGone { left } => {
+                write!(f, "waits until {left} nodes of another revision are gone")
+            }
+            Self::AwaitCandidate(ordinal) => {
+                write!(f, "of another revision; serves until attempt {ordinal} takes over")
+            }
+            Self::AwaitSecondGone(ordinal) => {
+                write!(f, "gone; waits until attempt {ordinal} beside it is gone too")
+            }
+            Self::Candidate => f.write_str("of another revision: a candidate begins beside it"),
+            Self::Observing => f.write_str("ready; waits for the observation time of the update"),
+            Self::Verifying => f.write_str("ready; looked at once more before it takes over"),
+            Self::Promote => f.write_str("passed every gate: takes over"),
         }
     }
 }
 
-fn listed(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::Result {
+fn listed(f: &mut fmt::Formatter<'_>, before: &str, items: &[impl fmt::Display]) -> fmt::Result {
+    f.write_str(before)?;
     for (n, item) in items.iter().enumerate() {
         write!(f, "{}{item}", if n > 0 { ", " } else { "" })?;
     }
     Ok(())
+}
+
+fn unknown(f: &mut fmt::Formatter<'_>, command: CommandKind) -> fmt::Result {
+    write!(f, "the outcome of {} is unknown: looking before anything else", command.as_str())
+}
+
+fn in_turn(f: &mut fmt::Formatter<'_>, missing: (u32, u32), extra: (u32, u32)) -> fmt::Result {
+    let ((missing, missing_max), (extra, extra_max)) = (missing, extra);
+    write!(
+        f,
+        "of another revision; waits for its turn: {missing} of {missing_max} may be missing, \
+         {extra} of {extra_max} may exist beyond the count"
+    )
 }
 
 impl Rung {
@@ -206,7 +260,48 @@ impl Rung {
             Self::AwaitEndpoint => "await-endpoint",
             Self::Settling => "settling",
             Self::Stabilising => "stabilising",
+            Self::AwaitTurn { .. } => "await-turn",
+            Self::UpdatePaused => "update-paused",
+            Self::AwaitOthersGone { .. } => "await-others-gone",
+            Self::AwaitCandidate(_) => "await-candidate",
+            Self::AwaitSecondGone(_) => "await-second-gone",
+            Self::Candidate => "candidate",
+            Self::Observing => "observing",
+            Self::Verifying => "verifying",
+            Self::Promote => "promote",
         }
+    }
+}
+
+/// The rung that a decision stands on.
+pub(super) fn reason(decision: &Decision) -> Option<Reason> {
+    let rung = match decision {
+        Decision::Steady => return None,
+        Decision::Wait(reason) => return Some(reason.clone()),
+        Decision::Command(command) => Rung::Step(command.kind()),
+        Decision::Start(_) => Rung::Insert,
+        Decision::Move(transition) => rung_of(transition),
+    };
+    Some(Reason { rung, until: None })
+}
+
+/// The rung that a change of a record stands on.
+pub(super) fn rung_of(transition: &Transition) -> Rung {
+    match transition {
+        Transition::Insert(_) => Rung::Insert,
+        Transition::BeginDelete(reason) => Rung::BeginDelete(*reason),
+        Transition::MarkDestroyed => Rung::MarkDestroyed,
+        Transition::Restart(_) => Rung::Restart,
+        Transition::Settle => Rung::Settle,
+        Transition::Rest => Rung::Rest,
+        Transition::Expire => Rung::Expire,
+        Transition::TimeOut => Rung::TimeOut,
+        Transition::Retune(_) => Rung::Retune,
+        Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
+        Transition::Reap => Rung::Reap,
+        Transition::Candidate(_) => Rung::Candidate,
+        Transition::Promote => Rung::Promote,
+        Transition::Beside(transition) => rung_of(transition),
     }
 }
 

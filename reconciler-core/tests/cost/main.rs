@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use reconciler_core::{
     desired::{
-        BootSpec, ClusterShape, DesiredNodeShape, JoinMode, NodeSpec, Policy, RunNodeGroupSpec,
+        Amount, BootSpec, ClusterShape, DesiredNodeShape, JoinMode, NodeSpec, Policy,
+        RunNodeGroupSpec, UpdatePolicy,
     },
     effect::ExitStatus,
     fold::Fact,
@@ -29,6 +30,16 @@ static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
 fn shape(n: u32, image: &str) -> ClusterShape {
+    shape_under(n, image, &Policy::default())
+}
+
+/// A policy under which all nodes give way at once.
+fn at_once() -> Policy {
+    let update = UpdatePolicy { max_unavailable: Amount::Percent(100), ..UpdatePolicy::default() };
+    Policy { update, ..Policy::default() }
+}
+
+fn shape_under(n: u32, image: &str, policy: &Policy) -> ClusterShape {
     let spec = || NodeSpec {
         role: "worker".to_owned(),
         provider: "fake".parse().expect("a provider name"),
@@ -38,7 +49,7 @@ fn shape(n: u32, image: &str) -> ClusterShape {
     };
     let groups = (0..n / 1_000).map(|at| {
         let name = format!("group{at:04}").parse().expect("a group name");
-        RunNodeGroupSpec::new(name, 1_000, spec(), Policy::default())
+        RunNodeGroupSpec::new(name, 1_000, spec(), policy.clone())
     });
     let name = "cost".parse().expect("a run name");
     ClusterShape::new(name, Uuid::from_bytes([7; 16]), Generation::new(1), groups).expect("a shape")
@@ -130,8 +141,17 @@ fn allocations_follow_the_law() {
     assert!(few <= 10 * 1_000, "{few} for a plan of 1000 new nodes");
     assert!(most <= few * 16 + few / 10, "{few} for 1000 new nodes, {most} for 16000");
 
-    let (newer, newest) = (shape(1_000, "v2"), shape(16_000, "v2"));
+    let policy = at_once();
+    let newer = shape_under(1_000, "v2", &policy);
+    let newest = shape_under(16_000, "v2", &policy);
     let (few, most) = (of_a_plan(&one, &small, &newer), of_a_plan(&many, &large, &newest));
     assert!(few <= 16 * 1_000, "{few} for a plan of 1000 replacements");
     assert!(most <= few * 16 + few / 10, "{few} for 1000 replacements, {most} for 16000");
+
+    // One at a time: a round is for one node of each group, and costs that alone.
+    let (four, large) = (settled(&shape(4_000, "v1")), shape(4_000, "v1"));
+    let few = of_a_plan(&one, &small, &shape(1_000, "v2"));
+    let most = of_a_plan(&four, &large, &shape(4_000, "v2"));
+    assert!(few <= 80 * 1_000, "{few} for a plan of 1000 nodes in turn");
+    assert!(most <= few * 4 + few / 10, "{few} for 1000 nodes in turn, {most} for 4000");
 }

@@ -8,7 +8,7 @@ use reconciler_core::{
     desired::{ClusterShape, GateCondition, GateError, GroupKind, ShapeError, find_cycle},
     effect::CommandKind,
     id::{Fence, GroupId, PlanSerial},
-    observed::StageName,
+    observed::{Side, StageName},
     plan::{LifecyclePlan, PlanInput, Scope, StepKey, project},
     reconcile::{Rung, reconcile, standing},
     time::Millis,
@@ -162,7 +162,7 @@ fn a_running_dependent_is_not_touched() {
     run(&mut world);
     let attempt = world.state.record(&slot("db-0")).expect("a record").attempt;
     world.things.remove(&attempt.uuid);
-    world.look(&slot("db-0"));
+    world.look(&slot("db-0"), Side::Present);
     let plan = reconcile(&world.state, &world.shape, world.now);
     assert!(plan.reasons.iter().all(|(slot, _)| slot.group == group("db")), "{plan:?}");
     let log = run(&mut world);

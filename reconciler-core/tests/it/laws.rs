@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
+use reconciler_core::desired::RunNodeGroupSpec;
 use reconciler_core::effect::{CommandKind, FailureClass};
 use reconciler_core::time::Millis;
 
@@ -31,8 +32,9 @@ fn owning(world: &World) -> Vec<(String, u32, u32)> {
     let groups = world.state.groups();
     groups
         .map(|(name, group)| {
-            let count = world.shape.group(name).map_or(0, |spec| spec.count);
-            (name.to_string(), group.owning(), count)
+            let most = |g: &RunNodeGroupSpec| g.count + g.policy.update.surge(g.count);
+            let most = world.shape.group(name).map_or(0, |spec| most(spec));
+            (name.to_string(), group.owning(), most)
         })
         .collect()
 }
@@ -54,6 +56,7 @@ proptest! {
         prop_assert_eq!(known, wanted);
         // What was off from its beginning never got a lease.
         let leased = records(&world.state).iter().filter(|r| r.stage.lease().is_some()).count();
+        prop_assert!(world.state.rollouts().next().is_none(), "a settled fleet updates nothing");
         prop_assert_eq!(world.things.len(), leased, "nothing leaks");
     }
 
@@ -65,7 +68,7 @@ proptest! {
         prop_assert_eq!(one.log, other.log);
     }
 
-    /// What may own something at a provider never grows beyond the count (D10).
+    /// What may own something at a provider never grows beyond count and surge (D10, C10).
     #[test]
     fn ownership_stays_within_the_count(inputs in prop::collection::vec(input(), 0..80)) {
         let mut world = begin();

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use reconciler_core::{
     desired::ClusterShape,
     effect::CommandKind,
+    fold::Transition,
     hold::Hold,
     id::{GroupId, LogicalNodeId},
-    observed::{ClusterState, GroupState, NodeRecord, StageName, next_due},
+    observed::{ClusterState, GroupState, NodeRecord, Side, StageName, next_due},
     reconcile::{ReconcilePlan, reconcile, reconcile_some},
     time::Timestamp,
 };
@@ -41,16 +42,31 @@ pub(crate) fn decide(
 
 /// The part of a plan that makes something happen.
 fn acts(plan: &ReconcilePlan) -> ReconcilePlan {
-    let (requeue_at, reasons, waiting, parked) = (None, Vec::new(), Vec::new(), Vec::new());
-    ReconcilePlan { requeue_at, reasons, waiting, parked, ..plan.clone() }
+    let (requeue_at, reasons, second_reasons) = (None, Vec::new(), Vec::new());
+    let (waiting, parked) = (Vec::new(), Vec::new());
+    ReconcilePlan { requeue_at, reasons, second_reasons, waiting, parked, ..plan.clone() }
 }
 
-/// A slot gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
+/// An attempt gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
 fn one_step_each(plan: &ReconcilePlan) {
+    let beside = |(_, t): &&(LogicalNodeId, Transition)| matches!(t, Transition::Beside(_));
+    let moves = plan.transitions.iter().filter(beside).map(|(slot, _)| slot);
+    let commands = plan.per_second.iter().map(|(slot, _)| slot);
+    assert!(moves.clone().is_sorted() && commands.clone().is_sorted());
+    let mut seen = BTreeSet::new();
+    assert!(moves.chain(commands).all(|slot| seen.insert(slot)), "one step per attempt and pass");
+    let promoted = |(_, t): &&(LogicalNodeId, Transition)| matches!(t, Transition::Promote);
+    let promoted: Vec<_> = plan.transitions.iter().filter(promoted).map(|(slot, _)| slot).collect();
+    assert!(!promoted.iter().any(|slot| seen.contains(slot)), "a promotion is all of its slot");
+    present_steps(plan);
+}
+
+fn present_steps(plan: &ReconcilePlan) {
     let starts: Vec<_> = plan.to_start.iter().map(|spec| &spec.slot).collect();
     let goes: Vec<_> = plan.to_destroy.iter().collect();
     let commands: Vec<_> = plan.per_node.iter().map(|(slot, _)| slot).collect();
-    let moves: Vec<_> = plan.transitions.iter().map(|(slot, _)| slot).collect();
+    let present = |(_, t): &&(LogicalNodeId, Transition)| !matches!(t, Transition::Beside(_));
+    let moves: Vec<_> = plan.transitions.iter().filter(present).map(|(slot, _)| slot).collect();
     let lists = [starts, goes, commands, moves];
     assert!(lists.iter().all(|list| list.is_sorted()), "a plan is in the order of its slots");
     let mut seen = BTreeSet::new();
@@ -60,9 +76,12 @@ fn one_step_each(plan: &ReconcilePlan) {
 /// A lease is asked for only by a record without one, and only while there is room (R35, D10).
 fn room(state: &ClusterState, shape: &ClusterShape, plan: &ReconcilePlan) {
     let mut creates: BTreeMap<&GroupId, u32> = BTreeMap::new();
-    for (slot, command) in &plan.per_node {
+    let present = plan.per_node.iter().map(|(slot, command)| (slot, Side::Present, command));
+    let second = plan.per_second.iter().map(|(slot, command)| (slot, Side::Second, command));
+    for (slot, side, command) in present.chain(second) {
         if command.kind() == CommandKind::CreateLease {
-            let record = state.record(slot).expect("a command is for a record");
+            let record = state.record(slot).and_then(|record| record.side(side));
+            let record = record.expect("a command is for a record");
             assert!(record.stage.lease().is_none() && record.hold.is_none());
             *creates.entry(&slot.group).or_default() += 1;
         }
@@ -70,8 +89,8 @@ fn room(state: &ClusterState, shape: &ClusterShape, plan: &ReconcilePlan) {
     for (name, creates) in creates {
         let group = state.group(name).expect("a group with commands");
         let orphans = u32::try_from(group.orphans().count()).expect("few orphans");
-        let count = shape.group(name).map_or(0, |spec| spec.count);
-        assert!(group.owning() + orphans + creates <= count, "never more than the count (D10)");
+        let most = shape.group(name).map_or(0, |g| g.count + g.policy.update.surge(g.count));
+        assert!(group.owning() + orphans + creates <= most, "never beyond count and surge (D10)");
     }
 }
 
@@ -91,11 +110,23 @@ fn counts_agree(group: &GroupState) {
     };
     assert_eq!(group.len(), group.records().count());
     assert_eq!(group.ready(), count(&|r| r.is_ready()));
-    assert_eq!(group.held(), count(&|r| r.hold.is_some()));
-    assert_eq!(group.deleting(), count(&|r| r.deletion.is_some()));
-    assert_eq!(group.busy(), count(&|r| r.pending.is_some() || r.ambiguity.is_some()));
-    assert_eq!(group.failing(), count(&|r| r.backoff.failures > 0));
-    assert_eq!(group.owning(), count(&|r| r.may_own()));
+    let either = |holds: &dyn Fn(&NodeRecord) -> bool| count(&|r| r.attempts().any(holds));
+    assert_eq!(group.held(), either(&|r| r.hold.is_some()));
+    assert_eq!(group.deleting(), either(&|r| r.deletion.is_some()));
+    assert_eq!(group.busy(), either(&|r| r.pending.is_some() || r.ambiguity.is_some()));
+    assert_eq!(group.failing(), either(&|r| r.backoff.failures > 0));
+    let beside = count(&|r| r.side(Side::Second).is_some_and(NodeRecord::may_own));
+    assert_eq!(group.owning_seconds(), beside);
+    assert_eq!(group.owning(), count(&|r| r.may_own()) + beside);
+    assert_eq!(group.seconds(), count(&|r| r.second.is_some()));
+    for record in group.records() {
+        let of = |r: &NodeRecord| r.revision == record.revision;
+        assert_eq!(group.at_revision(record.revision), count(&of));
+        let ready = count(&|r| of(r) && r.is_ready());
+        assert_eq!(group.ready_at(record.revision), ready);
+        let left = count(&|r| !of(r) && !r.is_destroyed());
+        assert_eq!(group.outdated(record.revision), (count(&|r| !of(r)), left));
+    }
     assert_eq!(group.started(), count(&|r| r.is_started()));
     assert_eq!(group.completed(), count(&|r| r.is_completed()));
     for stage in StageName::ALL {
@@ -111,7 +142,9 @@ pub(crate) fn journaled(state: &ClusterState, now: Timestamp) -> ClusterState {
         .groups()
         .filter_map(|(name, group)| Some((name.clone(), group.hold()?.clone())))
         .collect();
-    let restored = ClusterState::restore(read, holds, now);
+    let rollouts: Vec<_> =
+        state.rollouts().map(|(name, rollout)| (name.clone(), rollout.clone())).collect();
+    let restored = ClusterState::restore(read, holds, now).with_rollouts(rollouts, now);
     for (one, other) in records(state).iter().zip(records(&restored)) {
         let due = |record: &NodeRecord| next_due(record, now);
         assert_eq!(due(one), due(&other), "a restart moves no due time (C6)");

@@ -173,8 +173,8 @@ fn the_hold_heals_by_a_plausible_listing() {
 fn proven_losses_are_no_doubt() {
     let (shape, mut state) = ten();
     complete(&mut state, Vec::new(), LATER);
-    for record in state.missing() {
-        let _proof = looked(&mut state, &record.slot.to_string(), Look::Absent, at(LATER + 1));
+    for (missing, _) in state.missing() {
+        let _proof = looked(&mut state, &missing.to_string(), Look::Absent, at(LATER + 1));
     }
     assert_eq!(lost(&state), 10);
     complete(&mut state, Vec::new(), LATER + 2);

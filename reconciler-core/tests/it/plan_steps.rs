@@ -11,7 +11,7 @@ use reconciler_core::{
     fold::Fact,
     hold::HoldCode,
     id::{Fence, PlanSerial},
-    observed::{ClusterState, NodeStage},
+    observed::{ClusterState, NodeStage, Side},
     plan::{ChangeKind, LifecyclePlan, PlanInput, Scope, StepKey, project},
     reconcile::Rung,
     time::{Millis, Timestamp},
@@ -23,7 +23,7 @@ use crate::fleet::{
 use crate::world::{Fate, World};
 
 /// A plan for `scope` from `observed` to `target`.
-fn plan_of(
+pub(crate) fn plan_of(
     observed: &ClusterState,
     target: &ClusterShape,
     scope: Scope<'_>,
@@ -164,7 +164,7 @@ fn a_plan_may_be_about_some_slots() {
     for text in ["web-0", "web-2"] {
         let attempt = world.state.record(&slot(text)).expect("a record").attempt;
         world.things.remove(&attempt.uuid);
-        world.look(&slot(text));
+        world.look(&slot(text), Side::Present);
     }
     let slots = BTreeSet::from([slot("web-2")]);
     let some = plan_of(&world.state, &world.shape, Scope::Slots(&slots), world.now);

@@ -37,7 +37,6 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
     let open = open.flat_map(|a| [a.command.as_str().to_owned(), ms(a.since), ms(a.look_at)]);
     let held = record.hold.iter();
     let held = held.flat_map(|h| [h.code.as_str().to_owned(), h.text.to_string(), ms(h.since)]);
-    let lease = record.stage.lease().map(|lease| lease.id.to_string());
     match rung {
         Rung::Expire | Rung::EffectPending(_) => facts.extend(pending),
         Rung::Ambiguous(_) => facts.extend(open),
@@ -57,13 +56,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         }
         Rung::BeginDelete(DeleteReason::Replaced) => facts.push(record.revision.short()),
         Rung::BeginDelete(DeleteReason::Undesired) => facts.push("count".to_owned()),
-        Rung::Step(command) => {
-            facts.push(command.as_str().to_owned());
-            facts.extend(lease);
-            let room = ["count", "owned with a record", "owned without one"];
-            let creates = *command == CommandKind::CreateLease;
-            facts.extend(room.iter().filter(|_| creates).map(ToString::to_string));
-        }
+        Rung::Step(command) => facts.extend(of_step(*command, record)),
         Rung::Settle
         | Rung::Settling
         | Rung::Rest
@@ -82,8 +75,27 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::Off
         | Rung::Turn { .. }
         | Rung::BeginDelete(DeleteReason::Rerun)
-        | Rung::Completed => panic!("these need more than one record: {rung:?}"),
+        | Rung::Completed
+        | Rung::AwaitTurn { .. }
+        | Rung::UpdatePaused
+        | Rung::AwaitOthersGone { .. }
+        | Rung::AwaitCandidate(_)
+        | Rung::AwaitSecondGone(_)
+        | Rung::Candidate
+        | Rung::Observing
+        | Rung::Verifying
+        | Rung::Promote => panic!("these need more than one record: {rung:?}"),
     }
+    facts
+}
+
+/// What a step names: itself, its lease, and for a lease the room that there is.
+fn of_step(command: CommandKind, record: &NodeRecord) -> Vec<String> {
+    let mut facts = vec![command.as_str().to_owned()];
+    facts.extend(record.stage.lease().map(|lease| lease.id.to_string()));
+    let room = ["count", "owned with a record", "owned without one"];
+    let creates = command == CommandKind::CreateLease;
+    facts.extend(room.iter().filter(|_| creates).map(ToString::to_string));
     facts
 }
 

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use reconciler_core::{
-    desired::{ClusterShape, GateCondition, GroupKind},
+    desired::{
+        Amount, ClusterShape, GateCondition, GroupKind, RunNodeGroupSpec, UpdateMode, UpdatePolicy,
+    },
     effect::{ExitStatus, FailureClass, Listing, OwnedLease, WorkloadState},
     fold::Fact,
     observed::Handle,
@@ -24,8 +26,8 @@ pub(crate) enum Input {
     Pass(usize),
     /// An effect ends.
     Deliver(usize, Fate),
-    /// Other counts and images are wanted.
-    Shape(u32, u32, bool),
+    /// Other counts and images are wanted, under another of the update policies.
+    Shape(u32, u32, bool, usize),
     /// Workloads of one of the groups are asked to rest, to run or to begin anew.
     Ask(usize, Asked),
     /// The workload of a thing ends, of a job well.
@@ -87,7 +89,8 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
         1 => (1_u64..200_000).prop_map(Input::Back),
         8 => prop_oneof![Just(usize::MAX), 0_usize..3].prop_map(Input::Pass),
         10 => (0_usize..8, fate()).prop_map(|(at, fate)| Input::Deliver(at, fate)),
-        2 => (0_u32..5, 0_u32..4, any::<bool>()).prop_map(|(a, b, new)| Input::Shape(a, b, new)),
+        2 => (0_u32..5, 0_u32..4, any::<bool>(), 0_usize..5)
+            .prop_map(|(a, b, new, update)| Input::Shape(a, b, new, update)),
         2 => (0_usize..3, asked()).prop_map(|(group, asked)| Input::Ask(group, asked)),
         1 => (0_usize..8).prop_map(Input::Exit),
         1 => (0_usize..8).prop_map(Input::Vanish),
@@ -104,7 +107,7 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
 /// The shape of every trace: two groups, one of which may be dropped, and a job that waits for the other.
 ///
 /// Every second shape has a gate between the two groups as well.
-fn wanted(generation: u64, big: u32, small: u32, new: bool) -> ClusterShape {
+fn wanted(generation: u64, big: u32, small: u32, new: bool, update: usize) -> ClusterShape {
     let image = if new { "v2" } else { "v1" };
     let after_big = [("big", GateCondition::Ready)];
     let small_after: &[(&str, GateCondition)] =
@@ -115,12 +118,31 @@ fn wanted(generation: u64, big: u32, small: u32, new: bool) -> ClusterShape {
         ("small", small, GroupKind::Service, small_after),
     ];
     let declared = if small == 0 { &groups[..2] } else { &groups[..] };
-    gated(generation, image, declared).expect("a shape")
+    let shape = gated(generation, image, declared).expect("a shape");
+    let groups = shape.groups().map(|group| {
+        let mut group = RunNodeGroupSpec::clone(group);
+        std::sync::Arc::make_mut(&mut group.policy).update = updates(update);
+        group
+    });
+    ClusterShape::new(shape.run.clone(), shape.uuid, shape.generation, groups).expect("a shape")
+}
+
+/// The update policies of a trace: in place, beside, both, all at once, and with an observation time.
+pub(crate) fn updates(nth: usize) -> UpdatePolicy {
+    let (surge, unavailable) = [(0, 1), (1, 0), (2, 1), (0, 0), (1, 1)][nth % 5];
+    let observation = if nth % 5 == 4 { Millis::from_secs(30) } else { Millis::ZERO };
+    UpdatePolicy {
+        mode: if nth % 5 == 3 { UpdateMode::Recreate } else { UpdateMode::Rolling },
+        max_surge: Amount::Nodes(surge),
+        max_unavailable: Amount::Nodes(unavailable),
+        observation,
+        ..UpdatePolicy::default()
+    }
 }
 
 /// A world at the start of a trace.
 pub(crate) fn begin() -> World {
-    World::new(wanted(1, 3, 2, false), at(0))
+    World::new(wanted(1, 3, 2, false, 0), at(0))
 }
 
 /// Lets one thing happen.
@@ -135,10 +157,10 @@ pub(crate) fn apply(world: &mut World, input: &Input) {
         }
         Input::Pass(free) => drop(world.admitting(*free)),
         Input::Deliver(at, fate) => world.deliver(*at, *fate),
-        Input::Shape(big, small, new) => {
+        Input::Shape(big, small, new, update) => {
             let next = world.shape.generation.next().get();
             // As when a file is applied: what it declares, and the rounds that there were.
-            let next = wanted(next, *big, *small, *new).with_rounds_of(&world.shape);
+            let next = wanted(next, *big, *small, *new, *update).with_rounds_of(&world.shape);
             world.reshape(next);
         }
         Input::Ask(at, asked) => ask(world, *at, *asked),
@@ -166,9 +188,7 @@ pub(crate) fn apply(world: &mut World, input: &Input) {
         }
         Input::ListNothing => world.list(Listing::Unknown(Redacted::new("no answer"))),
         Input::LookMissing => {
-            for record in world.state.missing() {
-                world.look(&record.slot);
-            }
+            world.look_missing();
         }
         Input::Late => world.hear_late(),
         Input::Restart => world.restart(),
@@ -201,8 +221,9 @@ fn exit(world: &mut World, at: usize) {
     let tail = Redacted::new("bye");
     thing.workload = WorkloadState::Exited { status: status.clone(), tail: tail.clone() };
     let (slot, uuid) = (thing.slot.clone(), *attempt);
-    let present = world.state.record(&slot).map(|record| record.attempt);
-    if let Some(attempt) = present.filter(|attempt| attempt.uuid == uuid) {
+    let record = world.state.record(&slot).cloned();
+    let attempts = || record.iter().flat_map(|record| record.attempts());
+    if let Some(attempt) = attempts().map(|one| one.attempt).find(|one| one.uuid == uuid) {
         let workload = Handle::default();
         let fact = Fact::Exited { slot, attempt, workload, status, tail };
         let _verdict = world.state.fold(fact, world.now);

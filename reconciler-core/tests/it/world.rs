@@ -13,7 +13,7 @@ use reconciler_core::{
     },
     fold::{Fact, Verdict},
     id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
-    observed::{ClusterState, Endpoint, Handle, LeaseFacts},
+    observed::{ClusterState, Endpoint, Handle, LeaseFacts, Side},
     reconcile::{Parked, ReconcilePlan},
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -73,6 +73,10 @@ pub(crate) struct World {
     pub(crate) lied: bool,
     /// True where no lease comes with its endpoint, as a plan predicts it.
     pub(crate) endpoints_late: bool,
+    /// True once a shape let more exist than it wants.
+    pub(crate) surges: bool,
+    /// How many updates were taken back.
+    pub(crate) reverts: u32,
     waiting: BTreeSet<LogicalNodeId>,
     parked: Parked,
     next_step: u64,
@@ -91,6 +95,8 @@ impl World {
             log: Vec::new(),
             lied: false,
             endpoints_late: false,
+            surges: false,
+            reverts: 0,
             waiting: BTreeSet::new(),
             parked: Parked::default(),
             next_step: 0,
@@ -101,6 +107,7 @@ impl World {
 
     /// Another shape is wanted from now on.
     pub(crate) fn reshape(&mut self, shape: ClusterShape) {
+        self.surges |= shape.groups().any(|group| group.policy.update.surge(group.count) > 0);
         let before = core::mem::replace(&mut self.shape, shape);
         for group in before.groups().chain(self.shape.groups()) {
             self.state.mark_group(&group.group, group.count);
@@ -128,18 +135,28 @@ impl World {
             let verdict = self.state.fold(Fact::Decided { slot, transition }, self.now);
             assert_eq!(verdict, Verdict::Applied, "what was decided is always legal");
         }
+        for (group, change) in plan.rollouts {
+            self.update(group, change);
+        }
         for (slot, command) in plan.per_node {
-            self.dispatch(slot, command);
+            self.dispatch(slot, Side::Present, command);
+        }
+        for (slot, command) in plan.per_second {
+            self.dispatch(slot, Side::Second, command);
         }
         for slot in plan.looks {
-            self.look(&slot);
+            self.look(&slot, Side::Present);
+        }
+        for slot in plan.second_looks {
+            self.look(&slot, Side::Second);
         }
         laws_single::consistent(&self.state, self.now);
         whole
     }
 
-    fn dispatch(&mut self, slot: LogicalNodeId, command: NodeManagerCommand) {
-        let record = self.state.record(&slot).expect("a command is for a record").clone();
+    fn dispatch(&mut self, slot: LogicalNodeId, side: Side, command: NodeManagerCommand) {
+        let record = self.state.record(&slot).and_then(|record| record.side(side));
+        let record = record.expect("a command is for a record").clone();
         let kind = command.kind();
         self.next_step += 1;
         let deadline = self.now.after(command.timeout(&record.policy));
@@ -219,7 +236,8 @@ impl World {
         let attempt = flight.attempt.uuid;
         let others =
             self.things.iter().filter(|(uuid, t)| t.slot == flight.slot && **uuid != attempt);
-        assert!(self.lied || others.count() == 0, "a slot never has two leases (R30)");
+        let spare = usize::from(self.surges);
+        assert!(self.lied || others.count() <= spare, "two leases of a slot only by surge (R30)");
         let thing = self.things.entry(attempt).or_insert_with(|| Thing {
             slot: flight.slot.clone(),
             lease: lease(&format!("l-{attempt}")),
@@ -240,11 +258,22 @@ impl World {
         })
     }
 
-    /// Looks at a slot's attempt by its id.
-    pub(crate) fn look(&mut self, slot: &LogicalNodeId) {
-        let Some(record) = self.state.record(slot).cloned() else { return };
-        let look = self.sight(record.attempt.uuid);
-        let attempt = record.attempt;
+    /// Looks at one attempt of a slot by its id.
+    pub(crate) fn look(&mut self, slot: &LogicalNodeId, side: Side) {
+        let record = self.state.record(slot).and_then(|record| record.side(side));
+        let Some(attempt) = record.map(|record| record.attempt) else { return };
+        self.look_at(slot, attempt);
+    }
+
+    /// Looks at every attempt that a listing lacked.
+    pub(crate) fn look_missing(&mut self) {
+        for (slot, attempt) in self.state.missing() {
+            self.look_at(&slot, attempt);
+        }
+    }
+
+    fn look_at(&mut self, slot: &LogicalNodeId, attempt: AttemptId) {
+        let look = self.sight(attempt.uuid);
         let fact = Fact::Looked { slot: slot.clone(), attempt, look, visibility: VISIBILITY };
         let _verdict = self.state.fold(fact, self.now);
     }
@@ -286,10 +315,10 @@ impl World {
     /// Takes a report that comes late: its step is over, so it changes nothing (R67).
     pub(crate) fn hear_late(&mut self) {
         for report in core::mem::take(&mut self.late) {
-            let over = self
-                .state
-                .record(&report.slot)
-                .is_none_or(|r| r.pending.as_ref().is_none_or(|p| p.step != report.step));
+            let record = self.state.record(&report.slot);
+            let attempt = record.and_then(|record| record.of_attempt(report.attempt));
+            let over =
+                attempt.is_none_or(|r| r.pending.as_ref().is_none_or(|p| p.step != report.step));
             let verdict = self.state.fold(Fact::Reported(report), self.now);
             assert!(!over || verdict == Verdict::Stale, "a late report changes nothing");
         }
@@ -313,9 +342,7 @@ impl World {
         self.hear_late();
         self.release_all();
         self.quarantine();
-        for record in self.state.missing() {
-            self.look(&record.slot);
-        }
+        self.look_missing();
         self.list(Listing::Complete(self.inventory()));
         let _plan = self.pass();
         while !self.flights.is_empty() {
@@ -342,29 +369,11 @@ impl World {
         }
     }
 
-    fn release_all(&mut self) {
-        let held: Vec<_> = self
-            .state
-            .groups()
-            .flat_map(|(_, g)| g.records().filter(|r| r.hold.is_some()).map(|r| r.slot.clone()))
-            .collect();
-        for slot in held {
-            assert_eq!(self.state.fold(Fact::ReleasedSlot(slot), self.now), Verdict::Applied);
-        }
-    }
-
-    /// An operator takes away what no record accounts for.
-    fn quarantine(&mut self) {
-        let state = &self.state;
-        self.things.retain(|attempt, thing| {
-            state.record(&thing.slot).is_some_and(|record| record.attempt.uuid == *attempt)
-        });
-    }
-
     /// True if everything is as wanted, stable, and nothing is left to decide.
     pub(crate) fn is_settled(&self) -> bool {
         let standing = reconciler_core::reconcile::standing(&self.state, &self.shape);
         standing.converged
+            && self.state.missing().is_empty()
             && self.state.next_due().is_none()
             && reconciler_core::reconcile::reconcile(&self.state, &self.shape, self.now).is_empty()
     }

@@ -239,6 +239,16 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         rest: Powering,
     },
+    /// Pause an update that is under way, let it go on, or take it back.
+    Update {
+        /// The groups whose update it is.
+        #[arg(value_name = "GROUP", required = true)]
+        groups: Vec<GroupId>,
+        #[command(flatten)]
+        what: UpdateWhat,
+        #[command(flatten)]
+        rest: Powering,
+    },
     /// Show how the run stands.
     Status {
         #[command(flatten)]
@@ -343,6 +353,21 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
     },
+}
+
+/// What happens to an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct UpdateWhat {
+    /// Let no further node that serves give way.
+    #[arg(long)]
+    pub(crate) pause: bool,
+    /// Let it go on.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Go back to what served before it.
+    #[arg(long)]
+    pub(crate) rollback: bool,
 }
 
 /// How log lines look.

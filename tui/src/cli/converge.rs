@@ -34,7 +34,7 @@ const REPLANS: usize = 5;
 /// The plan is made before the run is taken: a change that is not confirmed leaves no trace, and the hash that was
 /// shown stays good.
 pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outcome {
-    let mut tries = 0;
+    let (mut tries, mut log) = (0, None);
     loop {
         let plan = plan::dry_run(context, &edit).await?;
         for line in plan_text::lines(&plan) {
@@ -44,7 +44,7 @@ pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outc
             return Err(unconfirmed(context, &edit, &plan));
         }
         tries += 1;
-        match confirmed(context, edit.clone(), plan.hash, going).await {
+        match carry_out(context, edit.clone(), plan.hash, going, &mut log).await {
             Err(failure) if failure.exit == Exit::Stale && going.yes && tries < REPLANS => {
                 out::note("the run moved meanwhile; planning anew");
             }
@@ -67,7 +67,10 @@ fn unconfirmed(context: &Context, edit: &Edit, plan: &PlanView) -> Failure {
         | Edit::Start { .. }
         | Edit::Restart { .. }
         | Edit::Run { .. }
-        | Edit::Remove { .. } => failure.hint("add --yes to do it"),
+        | Edit::Remove { .. }
+        | Edit::Rollback { .. }
+        | Edit::Pause { .. }
+        | Edit::Resume { .. } => failure.hint("add --yes to do it"),
     }
 }
 
@@ -78,11 +81,24 @@ pub(crate) async fn confirmed(
     hash: PlanHash,
     going: &Going,
 ) -> Outcome {
+    carry_out(context, edit, hash, going, &mut None).await
+}
+
+/// The same, with the log that was begun by an earlier try: a process has one.
+async fn carry_out(
+    context: &Context,
+    edit: Edit,
+    hash: PlanHash,
+    going: &Going,
+    log: &mut Option<logging::Guard>,
+) -> Outcome {
     if !context.is_driven()? {
         // Asked without the lock, so that a wrong hash leaves no trace.
         plan::still_holds(context, &edit, hash).await?;
     }
-    let _guard = logging::start(&context.paths, None)?;
+    if log.is_none() {
+        *log = Some(logging::start(&context.paths, None)?);
+    }
     let mut session = Session::open(context, Begin::Waiting, going.pace).await?;
     let mut stops = Stops::listen()?;
     let outcome = go(context, &mut session, edit, hash, going, &mut stops).await;
@@ -102,12 +118,17 @@ async fn go(
         return Err(failure.hint(drive(context)));
     }
     let source = Source { face: Face::Cli, who: who() };
+    let pauses = matches!(edit, Edit::Pause { .. });
     let generation = tokio::select! {
         generation = session.link.apply(edit, hash, source) => generation?,
         failure = session.own.failed() => return Err(failure),
     };
     if going.detach {
         out::note(format!("accepted as generation {generation}"));
+        return Ok(Exit::Done);
+    }
+    if pauses {
+        out::note("paused; an update that is under way goes on when it is resumed");
         return Ok(Exit::Done);
     }
     follow(context, session, generation, going, stops).await
@@ -117,10 +138,11 @@ async fn go(
 async fn follow(
     context: &Context,
     session: &mut Session,
-    generation: Generation,
+    mut generation: Generation,
     going: &Going,
     stops: &mut Stops,
 ) -> Outcome {
+    let mut taken_back = false;
     let deadline = Instant::now() + going.timeout;
     let mut progress = Progress::new();
     let mut seen = None;
@@ -142,18 +164,28 @@ async fn follow(
         progress.show(&view);
         let doubted = view.drift.iter().filter(|drift| drift.needs_a_person());
         doubts = doubted.map(|drift| format!("drift: {}", drift.line())).collect();
+        if view.generation > generation && is_taken_back(&view) {
+            out::note("the update has failed; the driver goes back to what served before");
+            (generation, taken_back) = (view.generation, true);
+        }
         if view.generation > generation {
             let text = format!("generation {generation} was superseded by {}", view.generation);
             return Err(Failure::new(Exit::NotConverged, text).hint(look(context)));
         }
         match view.state {
             RunState::Converged | RunState::Held => {
-                return summary(context, session, &view);
+                let done = summary(context, session, &view)?;
+                return Ok(if taken_back { Exit::Partial } else { done });
             }
             RunState::Converging | RunState::Unattended => seen = Some(view.pass),
         }
         tokio::time::sleep(LOOK_PERIOD).await;
     }
+}
+
+/// True if the driver itself made the live shape: an update failed, and what served before comes back.
+fn is_taken_back(view: &RunView) -> bool {
+    view.changed_by.as_deref() == Some("driver")
 }
 
 fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {

@@ -14,7 +14,7 @@ use super::{
     exit::{Exit, Failure, Outcome},
     explain, export, init, logging, logs, node, out, plan,
     power::{self, Ask},
-    release, scale, status, up, validate, watch,
+    release, scale, status, up, update, validate, watch,
 };
 
 /// Runs the command line with the providers of `catalogue`.
@@ -110,6 +110,9 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
         RunVerb::Status { file, problems, .. } => {
             status::run(&looking(&file.file)?, problems).await
+        }
+        RunVerb::Update { groups, what, rest } => {
+            update::run(&context(&rest.file.file)?, groups, &what, &rest).await
         }
         RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,
         RunVerb::Events { file, after, limit, follow } => {

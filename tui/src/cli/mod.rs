@@ -33,6 +33,7 @@ mod signals;
 mod status;
 mod style;
 mod up;
+mod update;
 mod validate;
 mod watch;
 

@@ -85,8 +85,8 @@ pub(crate) fn show(context: &Context, plan: &PlanView, next: &str) -> Result<(),
     for line in plan_text::lines(plan) {
         out::line(line);
     }
-    let moves = plan.base != plan.target || !plan.steps.is_empty();
-    if moves {
+    // A pause has no step, and is worth carrying out all the same.
+    if !plan.empty {
         out::line(format!("next: {next}"));
     }
     Ok(())

@@ -7,6 +7,9 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
     let mut lines = Vec::new();
     for group in plan.groups.iter().filter(|g| !g.changes.is_empty() || g.from != g.to) {
         lines.push(format!("{}  {} -> {} nodes", group.group, group.from, group.to));
+        if let Some(impact) = &group.impact {
+            lines.push(format!("  {}", impact.summary));
+        }
         for change in &group.changes {
             let (mark, word) = words(change.kind);
             let ready = if change.ready { ", ready now" } else { "" };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use driver::{
     Offline, config, system_clock,
-    view::{DriftView, FileView, GroupView, NodeView, RunState, RunView},
+    view::{DriftView, FileView, GroupView, NodeView, RunState, RunView, SecondView, UpdateView},
 };
 
 use reconciler_core::{desired::ClusterShape, id::GroupId, observed::StageName};
@@ -103,6 +103,9 @@ fn show(context: &Context, view: &RunView, problems: bool) {
     }
     for node in shown {
         out::line(node_line(view, node));
+        if let Some(beside) = &node.second {
+            out::line(format!("{:<20} {}", "  beside it:", second(beside)));
+        }
     }
     for line in remarks(context, view) {
         out::line(line);
@@ -147,6 +150,26 @@ fn node_line(view: &RunView, node: &NodeView) -> String {
     )
 }
 
+/// A slot's other attempt in one line.
+pub(crate) fn second(second: &SecondView) -> String {
+    let going = if second.deleting { "gives way, " } else { "" };
+    let stage = second.stage.as_str();
+    format!("attempt {}, {stage}: {going}{}", second.attempt, second.reason)
+}
+
+/// An update in one line.
+fn update(view: &RunView, group: &GroupView, update: &UpdateView) -> String {
+    let what = match &update.prior {
+        _ if update.reverts => format!("goes back to {}", update.target),
+        Some(prior) => format!("update from {prior} to {}", update.target),
+        None => format!("update to {}", update.target),
+    };
+    let left = update.deadline.map(|at| style::length(at.since(view.at).get()));
+    let left = left.map_or_else(String::new, |left| format!(", {left} left for the next"));
+    let paused = if update.paused { ", paused" } else { "" };
+    format!("{}: {what}: {} of {} are ready{left}{paused}", group.group, update.ready, group.want)
+}
+
 /// Groups with nodes that wait for other groups, a line each.
 pub(crate) fn gated(view: &RunView) -> impl Iterator<Item = String> {
     let waiting = view.groups.iter().filter(|group| !group.waits_for.is_empty());
@@ -155,7 +178,8 @@ pub(crate) fn gated(view: &RunView) -> impl Iterator<Item = String> {
 
 /// What is worth a line beside the tables.
 fn remarks(context: &Context, view: &RunView) -> Vec<String> {
-    let mut lines = Vec::new();
+    let updates = view.groups.iter().filter_map(|group| Some((group, group.update.as_ref()?)));
+    let mut lines: Vec<String> = updates.map(|(group, it)| update(view, group, it)).collect();
     let told = |drift: &&DriftView| {
         drift.needs_a_person() && !view.holds.iter().any(|h| h.subject == drift.subject)
     };

@@ -59,6 +59,7 @@ pub(crate) fn node(slot: &str) -> NodeView {
         last_error: None,
         endpoint: Some("127.0.0.1:4100".to_owned()),
         lease: Some(format!("proc-{slot}")),
+        second: None,
         ribbon: "dddddddddddddd".to_owned(),
     }
 }
@@ -93,6 +94,7 @@ pub(crate) fn group(name: &str, want: u32, ready: u32, stages: &[(StageName, u32
         revision: "9f2c1e7ab04d".to_owned(),
         command: vec!["/usr/bin/worker".to_owned(), "--port".to_owned(), "4100".to_owned()],
         stages: stages.to_vec(),
+        update: None,
     }
 }
 
@@ -201,6 +203,7 @@ pub(crate) fn run_view() -> RunView {
             version: "0.1.0".to_owned(),
         }),
         generation: Generation::new(42),
+        changed_by: Some("cli".to_owned()),
         pass: PassNumber::new(418),
         at: ago(0),
         state: RunState::Converging,
@@ -267,6 +270,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
                 .map(|(slot, kind, ready)| change(slot, *kind, *ready))
                 .collect(),
             unchanged: 1,
+            impact: None,
         })
         .collect();
     let count = |kind: ChangeKind| {

@@ -23,6 +23,7 @@ mod e2e_input;
 mod e2e_life;
 mod e2e_modes;
 mod e2e_power;
+mod e2e_rollout;
 mod e2e_sweep;
 mod ward;
 mod world;

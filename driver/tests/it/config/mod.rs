@@ -7,3 +7,4 @@ mod gates;
 mod refuse;
 mod render;
 mod support;
+mod update;

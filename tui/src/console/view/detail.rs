@@ -41,7 +41,7 @@ fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
         None if due == Timestamp::MAX => "never".to_owned(),
         None => "now".to_owned(),
     });
-    vec![
+    let mut facts = vec![
         ("why", node.reason.clone()),
         ("stage", format!("{track}  {} (reached {})", node.stage.as_str(), node.reached.as_str())),
         (
@@ -59,5 +59,12 @@ fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
         ("last error", node.last_error.clone().unwrap_or_else(nothing)),
         ("endpoint", node.endpoint.clone().unwrap_or_else(nothing)),
         ("lease", node.lease.clone().unwrap_or_else(nothing)),
-    ]
+    ];
+    if let Some(second) = &node.second {
+        let going = if second.deleting { "gives way, " } else { "" };
+        let stage = second.stage.as_str();
+        let text = format!("attempt {}, {stage}: {going}{}", second.attempt, second.reason);
+        facts.push(("beside", text));
+    }
+    facts
 }

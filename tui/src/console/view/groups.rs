@@ -89,7 +89,11 @@ fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> 
     out.push(Line::of(Role::Strong, format!(" SHAPE    {}", group.group)));
     out.push(fact("role", group.role.clone()));
     out.push(fact("provider", group.provider.to_string()));
-    out.push(fact("revision", group.revision.clone()));
+    let revision = match &group.update {
+        Some(update) => format!("{}  {} of {} ready", group.revision, update.ready, group.want),
+        None => group.revision.clone(),
+    };
+    out.push(fact("revision", revision));
     if let Some(completed) = group.completed {
         out.push(fact("job", format!("{completed} of {} completed", group.want)));
     }

@@ -29,6 +29,10 @@ pub(super) fn content(model: &Model, prompt: &Prompt, width: usize) -> Content {
     {
         body.push(Line::default());
         body.push(heading(group));
+        if let Some(impact) = &group.impact {
+            let lines = text::wrap(&impact.summary, width.saturating_sub(2));
+            body.extend(lines.into_iter().map(|it| Line::of(Role::Plain, format!("  {it}"))));
+        }
         body.extend(group.changes.iter().take(room).map(|it| change(ink, it, width)));
         if let Some(more) = group.changes.len().checked_sub(room).filter(|more| *more > 0) {
             body.push(Line::of(Role::Strong, format!("  and {more} more")));

@@ -1,0 +1,38 @@
+//! Room for leases: what is live, deleting, unresolved or unaccounted for never exceeds what may exist (D10, C4).
+
+use super::{
+    ladder::{Decision, GroupContext, wait},
+    reason::Rung,
+};
+use crate::effect::CommandKind;
+
+/// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).
+pub(super) fn within_room(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
+    let Decision::Command(command) = &decision else { return decision };
+    if command.kind() != CommandKind::CreateLease {
+        return decision;
+    }
+    let Some(left) = group.room.checked_sub(1) else {
+        let count = group.desired.map_or(0, |desired| desired.count);
+        let rung = Rung::Overshoot { owning: group.owning, orphans: group.orphans, count };
+        return wait(rung, None);
+    };
+    group.room = left;
+    decision
+}
+
+/// A candidate's lease needs room beside the present ones: all together never exceed count and surge (D10).
+pub(super) fn within_spare_room(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
+    let Decision::Command(command) = &decision else { return decision };
+    if command.kind() != CommandKind::CreateLease {
+        return decision;
+    }
+    let Some(left) = group.spare.checked_sub(1) else {
+        let surge = group.desired.map_or(0, |d| d.policy.update.surge(d.count));
+        let count = group.desired.map_or(0, |desired| desired.count).saturating_add(surge);
+        let rung = Rung::Overshoot { owning: group.owning, orphans: group.orphans, count };
+        return wait(rung, None);
+    };
+    group.spare = left;
+    decision
+}

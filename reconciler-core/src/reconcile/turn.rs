@@ -1,0 +1,77 @@
+//! A node of another revision: its turn to give way, and what it waits for until then (D10).
+//!
+//! Which nodes have a turn is the budget's; what becomes of a candidate stands in `second`.
+
+use alloc::boxed::Box;
+
+use super::{
+    budget::{Budget, Turn},
+    ladder::{Decision, GroupContext, wait},
+    reason::{Reason, Rung},
+    second,
+};
+use crate::{
+    desired::RunNodeGroupSpec,
+    fold::Transition,
+    observed::{DeleteReason, NodeRecord},
+};
+
+/// What a node of another revision does, if it has its turn.
+pub(super) fn takes(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+    group: &GroupContext<'_>,
+) -> Option<Decision> {
+    if record.revision == wanted.revision {
+        return None;
+    }
+    match group.budget.as_ref().map_or(Turn::Goes, |budget| budget.turn(record)) {
+        Turn::Goes => Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced))),
+        Turn::Beside => {
+            let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
+            Some(Decision::Move(Transition::Candidate(Box::new(spec))))
+        }
+        Turn::Waits => None,
+    }
+}
+
+/// Why nothing follows yet where nothing of the old revision is left.
+pub(super) fn awaits_others(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+    group: &GroupContext<'_>,
+) -> Option<Decision> {
+    if record.revision == wanted.revision {
+        return None;
+    }
+    let second = record.second.as_deref().map(|second| &second.record);
+    if let Some(live) = second.filter(|second| second::is_live(second)) {
+        return Some(wait(Rung::AwaitCandidate(live.attempt.ordinal), None));
+    }
+    group.budget.as_ref().and_then(Budget::awaits_others).map(|rung| wait(rung, None))
+}
+
+/// A node of another revision that has nothing to do waits for its turn, or for the candidate beside it.
+pub(super) fn or_awaited(
+    decision: Decision,
+    record: &NodeRecord,
+    wanted: Option<&RunNodeGroupSpec>,
+    group: &GroupContext<'_>,
+) -> Decision {
+    let idle = matches!(
+        &decision,
+        Decision::Steady | Decision::Wait(Reason { rung: Rung::Stabilising, .. })
+    );
+    let outdated = wanted.is_some_and(|wanted| wanted.revision != record.revision);
+    let (Some(budget), true) = (&group.budget, idle && outdated) else { return decision };
+    let until = match decision {
+        Decision::Wait(reason) => reason.until,
+        Decision::Steady | Decision::Start(_) | Decision::Command(_) | Decision::Move(_) => None,
+    };
+    let live = record.second.as_deref().filter(|second| second::is_live(&second.record));
+    let rung = live.map_or_else(
+        || budget.waits(),
+        |second| Rung::AwaitCandidate(second.record.attempt.ordinal),
+    );
+    wait(rung, until)
+}
