@@ -7,7 +7,7 @@ use driver::{
     view::{DriftView, FileView, GroupView, NodeView, RunState, RunView, SecondView, UpdateView},
 };
 
-use reconciler_core::{desired::ClusterShape, id::GroupId, observed::StageName};
+use reconciler_core::{desired::ClusterShape, drift::DriftKind, id::GroupId, observed::StageName};
 
 use super::{
     context::Context,
@@ -180,8 +180,11 @@ pub(crate) fn gated(view: &RunView) -> impl Iterator<Item = String> {
 fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     let updates = view.groups.iter().filter_map(|group| Some((group, group.update.as_ref()?)));
     let mut lines: Vec<String> = updates.map(|(group, it)| update(view, group, it)).collect();
+    // Without a driver nobody looks, which the last line says.
+    let looked = view.state != RunState::Unattended;
     let told = |drift: &&DriftView| {
-        drift.needs_a_person() && !view.holds.iter().any(|h| h.subject == drift.subject)
+        let held = view.holds.iter().any(|hold| hold.subject == drift.subject);
+        drift.needs_a_person() && !held && (looked || drift.kind != DriftKind::Unobserved)
     };
     for drift in view.drift.iter().filter(told) {
         lines.push(format!("drift: {}", drift.line()));
