@@ -7,7 +7,7 @@ use reconciler_core::id::{AttemptId, LogicalNodeId, PlanHash};
 
 use crate::{
     inbox::Answer,
-    planning::refuse,
+    refusing::refuse,
     release::Subject,
     view::{Refusal, RefusalKind, ReleaseView},
 };

@@ -11,7 +11,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    planning::refuse,
+    refusing::refuse,
     state::State,
     view::{Edit, Refusal, RefusalKind},
 };

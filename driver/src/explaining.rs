@@ -9,8 +9,8 @@ use reconciler_core::{
 };
 
 use crate::{
-    planning::refuse,
     publish::Published,
+    refusing::refuse,
     view::{DriftView, ExplainView, NodeView, Refusal, RefusalKind},
     view_build::{decided, nodes},
 };

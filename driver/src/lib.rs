@@ -28,6 +28,7 @@ mod operations;
 mod pass;
 mod planning;
 mod publish;
+mod refusing;
 mod release;
 mod resume;
 mod reverting;

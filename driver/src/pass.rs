@@ -133,7 +133,7 @@ impl State {
             self.queue(&slot);
         }
         self.work = plan.waiting.drain(..).collect();
-        self.parked.park(&mut plan);
+        self.parked.park(&mut plan.parked);
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
         let present = plan.looks.drain(..).map(|slot| (slot, Side::Present));
         let second = plan.second_looks.drain(..).map(|slot| (slot, Side::Second));

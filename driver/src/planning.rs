@@ -23,6 +23,7 @@ use reconciler_core::{
 };
 
 use crate::{
+    refusing::refuse,
     reverting::pauses,
     source::Source,
     state::{Mode, State},
@@ -79,11 +80,6 @@ impl Planner {
         let drift = drift.iter().map(DriftView::from).collect();
         Ok(PlanView { drift, ..plan_view(&self.plan()?, known) })
     }
-}
-
-/// A refusal of `kind`.
-pub(crate) fn refuse(kind: RefusalKind, message: impl Into<String>) -> Refusal {
-    Refusal { kind, message: message.into(), moved: Vec::new(), hint: None }
 }
 
 /// What each provider can do, in words that are equal for equal capabilities.

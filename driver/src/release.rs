@@ -14,7 +14,7 @@ use reconciler_core::{
 
 use crate::{
     pass::Tally,
-    planning::refuse,
+    refusing::refuse,
     state::State,
     view::{HoldView, Refusal, RefusalKind, ReleaseView},
 };

@@ -8,7 +8,7 @@ use reconciler_core::{desired::ClusterShape, fold::Fact, id::GroupId, time::Time
 
 use crate::{
     pass::Tally,
-    planning::refuse,
+    refusing::refuse,
     source::{Face, Source},
     state::State,
     view::{Edit, Refusal, RefusalKind},

@@ -4,7 +4,7 @@ use alloc::{format, string::String};
 
 use crate::{
     canonical::write_object,
-    effect::CommandKind,
+    command::CommandKind,
     id::{IdempotencyKey, SessionId, Uuid},
 };
 

@@ -14,6 +14,7 @@ extern crate std;
 
 pub mod canonical;
 pub mod checkpoint;
+mod command;
 pub mod desired;
 pub mod drift;
 pub mod durable;

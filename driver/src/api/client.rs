@@ -15,7 +15,7 @@ use super::{
     wire::{Applied, ApplyCall, PlanCall, ReleaseCall},
 };
 use crate::{
-    planning::refuse,
+    refusing::refuse,
     source::Source,
     view::{Edit, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView, RunView},
 };

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     handle::Handle,
-    planning::refuse,
+    refusing::refuse,
     view::{Refusal, RefusalKind},
 };
 

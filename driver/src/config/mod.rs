@@ -20,6 +20,7 @@ mod provider;
 mod quantity;
 mod reader;
 mod render;
+mod setting;
 mod shape;
 mod source;
 mod starter;

@@ -7,8 +7,8 @@ use toml::{Spanned, de::DeValue};
 use super::{
     diagnostic::{Diagnostic, Report},
     keys,
-    policy::{Setting, contradiction},
     reader::{At, Section, wrong_type},
+    setting::{Setting, contradiction},
 };
 
 const AMOUNT_HINT: &str =

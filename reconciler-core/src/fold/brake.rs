@@ -7,14 +7,14 @@
 
 use alloc::{format, vec::Vec};
 
-use super::{NoteKind, Verdict, ending, folding::Folding, listing::those};
+use super::{NoteKind, Verdict, ending, folding::Folding};
 use crate::{
     desired::GroupKind,
     effect::{ExitStatus, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
-    id::{GroupId, ProviderName},
+    id::{AttemptId, GroupId, LogicalNodeId, ProviderName},
     limits,
-    observed::{ClusterState, NodeRecord},
+    observed::{ClusterState, GroupState, NodeRecord},
     redact::Redacted,
     time::Timestamp,
 };
@@ -133,4 +133,13 @@ fn believe_ended(f: &mut Folding<'_>) {
     let Some(lease) = f.record.stage.lease().cloned() else { return };
     let message = Redacted::new("it was still said to have ended when the group was released");
     ending::ended(f, lease, &ExitStatus::Unknown, message);
+}
+
+/// The attempts of a group of which `holds` is true.
+pub(super) fn those(
+    group: &GroupState,
+    holds: impl Fn(&NodeRecord) -> bool,
+) -> Vec<(LogicalNodeId, AttemptId)> {
+    let attempts = group.records().flat_map(|record| record.attempts());
+    attempts.filter(|one| holds(one)).map(|one| (one.slot.clone(), one.attempt)).collect()
 }

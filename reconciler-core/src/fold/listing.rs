@@ -7,12 +7,17 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{NoteKind, Verdict, brake::Signs, failure, folding::Folding};
+use super::{
+    NoteKind, Verdict,
+    brake::{Signs, those},
+    failure,
+    folding::Folding,
+};
 use crate::{
     effect::Listing,
     hold::{Hold, HoldCode},
     id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, Uuid},
-    observed::{ClusterState, GroupState, NodeRecord, Remains},
+    observed::{ClusterState, NodeRecord, Remains},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -206,15 +211,6 @@ impl ClusterState {
         let doubted = |record: &NodeRecord| record.missing_since.or(record.suspect_since).is_some();
         self.groups().flat_map(|(_, group)| those(group, doubted)).collect()
     }
-}
-
-/// The attempts of a group of which `holds` is true.
-pub(super) fn those(
-    group: &GroupState,
-    holds: impl Fn(&NodeRecord) -> bool,
-) -> Vec<(LogicalNodeId, AttemptId)> {
-    let attempts = group.records().flat_map(|record| record.attempts());
-    attempts.filter(|one| holds(one)).map(|one| (one.slot.clone(), one.attempt)).collect()
 }
 
 /// True if the listing should have shown the record's lease and did not.

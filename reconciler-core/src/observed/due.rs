@@ -44,3 +44,11 @@ fn own_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
     ];
     stage.into_iter().chain(beside).flatten().filter(|at| *at > now).min()
 }
+
+impl NodeRecord {
+    /// Brings up to date what follows from the rest of the record.
+    pub(crate) fn derive(&mut self, now: Timestamp) {
+        self.due = next_due(self, now);
+        self.settled = self.is_settled();
+    }
+}

@@ -12,6 +12,7 @@ mod note;
 mod pull;
 mod record;
 mod rollout;
+mod rollouts;
 mod stage;
 
 pub use cluster::{ClusterState, ProviderState};

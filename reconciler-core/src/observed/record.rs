@@ -4,7 +4,7 @@ use alloc::{boxed::Box, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{due::next_due, stage::NodeStage};
+use super::stage::NodeStage;
 use crate::{
     desired::{GroupKind, LogicalNodeSpec, NodeSpec, Policy, revision},
     effect::CommandKind,
@@ -241,12 +241,6 @@ impl NodeRecord {
             && self.ambiguity.is_none()
             && self.hold.is_none()
             && self.second.is_none()
-    }
-
-    /// Brings up to date what follows from the rest of the record.
-    pub(crate) fn derive(&mut self, now: Timestamp) {
-        self.due = next_due(self, now);
-        self.settled = self.is_settled();
     }
 
     /// The present attempt, then the one beside it.

@@ -1,25 +1,16 @@
-//! What a plan is made from, and the hash over all of it: the confirmation token (P3).
+//! What a plan is made from, as the digests and numbers that bind it (P3).
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     string::{String, ToString},
     sync::Arc,
-    vec::Vec,
 };
 
-use super::{
-    change::Change,
-    graph::{Graph, GraphError},
-    impact::Impact,
-    step::PlanStep,
-    stored::{Specs, write_plan},
-};
 use crate::{
     canonical::{Canon, write_object},
     desired::ClusterShape,
     id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
     observed::{ClusterState, GroupState, NodeRecord},
-    reconcile::Reason,
 };
 
 /// The version of the plan's form; part of the hash.
@@ -74,27 +65,6 @@ pub struct PlanHeader {
     pub capability_digest: PlanHash,
 }
 
-/// A plan: what would happen, bound to everything that it was made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LifecyclePlan {
-    /// What it is bound to.
-    pub header: PlanHeader,
-    /// What the attempts of its steps implement, redacted.
-    pub specs: Specs,
-    /// Its steps in a stable topological order: Kahn's, the smallest key first.
-    pub steps: Vec<PlanStep>,
-    /// What happens to each slot that does not simply stay.
-    pub changes: Vec<Change>,
-    /// Slots that cannot move, and why.
-    pub blocked: Vec<(LogicalNodeId, Reason)>,
-    /// What it does to the availability of the groups whose nodes it replaces.
-    pub impacts: Vec<Impact>,
-    /// Counts per group before and after.
-    pub counts: BTreeMap<GroupId, (u32, u32)>,
-    /// The hash of all the above.
-    pub hash: PlanHash,
-}
-
 impl PlanHeader {
     pub(super) fn new(observed: &ClusterState, input: &PlanInput<'_>, scope: Scope<'_>) -> Self {
         Self {
@@ -126,30 +96,6 @@ impl PlanHeader {
             ("observation", Canon::show(self.observation_digest)),
             ("capability", Canon::show(self.capability_digest)),
         ])
-    }
-}
-
-impl LifecyclePlan {
-    /// The plan's canonical text; its SHA-256 is the hash.
-    pub fn canonical(&self) -> String {
-        let mut text = String::new();
-        let Self { header, specs, steps, impacts, .. } = self;
-        write_plan(header, specs, steps, impacts, |part| text.push_str(part));
-        text
-    }
-
-    /// The wave of each step: at most `parallelism` steps at once, and what a step comes after lies in earlier
-    /// waves.
-    ///
-    /// # Errors
-    /// Fails if the steps are no graph, which a plan that was made or read here never is.
-    pub fn waves(&self) -> Result<Vec<u32>, GraphError> {
-        Ok(Graph::new(&self.steps)?.waves(self.header.parallelism as usize))
-    }
-
-    /// True if it changes nothing at all: no step, no record, no shape.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.changes.is_empty()
     }
 }
 

@@ -4,6 +4,7 @@ mod change;
 mod graph;
 mod header;
 mod impact;
+mod lifecycle;
 mod openers;
 mod predicted;
 mod project;
@@ -12,8 +13,9 @@ mod stored;
 
 pub use change::{Change, ChangeKind};
 pub use graph::GraphError;
-pub use header::{LifecyclePlan, PlanHeader, PlanInput, Scope, capability_digest};
+pub use header::{PlanHeader, PlanInput, Scope, capability_digest};
 pub use impact::Impact;
+pub use lifecycle::LifecyclePlan;
 pub use project::{ProjectError, project};
 pub use step::{Condition, PlanStep, StepKey};
 pub use stored::{Specs, StoredPlan, StoredPlanError};

@@ -11,8 +11,9 @@ use alloc::{
 use super::{
     change,
     graph::{Graph, GraphError},
-    header::{LifecyclePlan, PlanHeader, PlanInput, Scope},
+    header::{PlanHeader, PlanInput, Scope},
     impact::{Impact, Impacts},
+    lifecycle::LifecyclePlan,
     openers::Openers,
     predicted::Predicted,
     step::{Condition, PlanStep, StepKey, inverse},
@@ -216,7 +217,7 @@ impl<'a> Projection<'a> {
         self.parked.release(&self.state, self.input.target, &mut self.work);
         let mut plan = reconcile_some(&self.state, self.input.target, now, &self.work);
         self.work = plan.waiting.drain(..).collect();
-        self.parked.park(&mut plan);
+        self.parked.park(&mut plan.parked);
         for (slot, reason) in &plan.reasons {
             if is_blocking(&reason.rung) {
                 self.blocked.insert(slot.clone(), reason.clone());

@@ -5,13 +5,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ladder::{Decision, GroupContext, wait},
-    reason::Rung,
-};
 use crate::{
     desired::{ClusterShape, GateCondition, Gates, RunNodeGroupSpec},
-    effect::CommandKind,
     id::GroupId,
     observed::{ClusterState, GroupState},
 };
@@ -91,24 +86,6 @@ const fn reached(seen: &GroupState, condition: GateCondition) -> u32 {
         GateCondition::Ready => seen.ready(),
         GateCondition::Completed => seen.completed(),
     }
-}
-
-/// A new lease and a start wait until the gates of the group are open; what runs is not touched (R167).
-pub(super) fn past_gates(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
-    let gated = match &decision {
-        Decision::Command(command) => match command.kind() {
-            CommandKind::CreateLease | CommandKind::StartBootstrap => true,
-            CommandKind::LookupEndpoint
-            | CommandKind::BootstrapConvergenceObserved
-            | CommandKind::CancelBootstrap
-            | CommandKind::DestroyLease => false,
-        },
-        Decision::Steady | Decision::Wait(_) | Decision::Start(_) | Decision::Move(_) => false,
-    };
-    if !gated || group.lacks().is_empty() {
-        return decision;
-    }
-    wait(Rung::Gate(Arc::clone(group.lacks())), None)
 }
 
 /// The groups that wait for `group` and of which something that is to go may still run: they go first (R168).

@@ -6,79 +6,22 @@
 use alloc::{boxed::Box, format, sync::Arc};
 
 use super::{
-    budget::Budget,
-    gates::{self, Lack, past_gates},
+    decision::{Decision, GroupContext, wait},
     power::{cancel, is_behind, powered, runs_again},
-    reason::{Reason, Rung},
-    room::within_room,
+    reason::Rung,
+    room::{past_gates, within_room},
     turn,
 };
 use crate::{
-    desired::{ClusterShape, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
+    desired::{JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
     effect::{NodeManagerCommand, NodeRequest},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
-    id::{GroupId, Uuid},
-    observed::{ClusterState, DeleteReason, NodeRecord, NodeStage},
+    id::Uuid,
+    observed::{DeleteReason, NodeRecord, NodeStage},
     redact::Redacted,
     time::Timestamp,
 };
-
-/// What a slot does in this pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Nothing: it is as it should be.
-    Steady,
-    /// It waits.
-    Wait(Reason),
-    /// A command goes out.
-    Command(NodeManagerCommand),
-    /// It gets its first record.
-    Start(Arc<RunNodeGroupSpec>),
-    /// Its record changes.
-    Move(Transition),
-}
-
-/// What a group's slots share.
-pub(super) struct GroupContext<'a> {
-    pub(super) observed: &'a ClusterState,
-    pub(super) shape: &'a ClusterShape,
-    pub(super) name: GroupId,
-    pub(super) desired: Option<&'a Arc<RunNodeGroupSpec>>,
-    pub(super) hold: Option<&'a Hold>,
-    pub(super) owning: u32,
-    pub(super) orphans: u32,
-    /// How many more leases may come to be in this pass.
-    pub(super) room: u32,
-    /// How many more of those that serve may begin anew in this pass.
-    pub(super) turns: u32,
-    /// What its gates lack, once that was asked.
-    pub(super) lacks: Option<Arc<[Lack]>>,
-    /// Which groups go before what is to go of it, once that was asked.
-    pub(super) dependents: Option<Arc<[GroupId]>>,
-    /// How many more may come to be beside present attempts.
-    pub(super) spare: u32,
-    /// What its update may do, if nodes of another revision are there.
-    pub(super) budget: Option<Budget>,
-}
-
-impl<'a> GroupContext<'a> {
-    pub(super) fn wanted(&self, index: u32) -> Option<&'a Arc<RunNodeGroupSpec>> {
-        self.desired.filter(|group| index < group.count)
-    }
-
-    pub(super) fn lacks(&mut self) -> &Arc<[Lack]> {
-        let (observed, shape, desired) = (self.observed, self.shape, self.desired);
-        self.lacks.get_or_insert_with(|| {
-            desired.map_or_else(Arc::default, |spec| gates::lacks(observed, shape, spec))
-        })
-    }
-
-    fn dependents(&mut self) -> &Arc<[GroupId]> {
-        let (observed, shape, name) = (self.observed, self.shape, &self.name);
-        self.dependents.get_or_insert_with(|| gates::dependents(observed, shape, name))
-    }
-}
 
 /// The next command of one node by itself, without its group's or provider's circumstances.
 ///
@@ -138,10 +81,6 @@ pub(super) fn decide(
 
 fn is_treated_as(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
     Arc::ptr_eq(&record.policy, &wanted.policy) || record.policy == wanted.policy
-}
-
-pub(super) fn wait(rung: Rung, until: Option<Timestamp>) -> Decision {
-    Decision::Wait(Reason { rung, until })
 }
 
 pub(super) fn held(hold: &Hold) -> Decision {

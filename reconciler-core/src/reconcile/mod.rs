@@ -7,6 +7,7 @@
 mod blockers;
 mod budget;
 mod converged;
+mod decision;
 mod explain;
 mod gates;
 mod ladder;
@@ -20,9 +21,10 @@ mod second;
 mod turn;
 
 pub use converged::{Standing, group_converged, standing};
+pub use decision::Decision;
 pub use explain::{Explanation, Known, explain};
 pub use gates::{Lack, held_back, lacks};
-pub use ladder::{Decision, reconcile_node};
+pub use ladder::reconcile_node;
 pub use parked::{Parked, Parking};
 pub use pass::{ReconcilePlan, Start, reconcile, reconcile_some};
 pub use reason::{Reason, Rung};

@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{gates, pass::ReconcilePlan, power};
+use super::{gates, power};
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
     id::{GroupId, LogicalNodeId},
@@ -33,8 +33,8 @@ pub struct Parked {
 
 impl Parked {
     /// Takes over the slots that a pass found to wait.
-    pub fn park(&mut self, plan: &mut ReconcilePlan) {
-        for (slot, parking) in plan.parked.drain(..) {
+    pub fn park(&mut self, found: &mut Vec<(LogicalNodeId, Parking)>) {
+        for (slot, parking) in found.drain(..) {
             self.groups.entry((slot.group, parking)).or_default().insert(slot.index);
         }
     }

@@ -4,7 +4,8 @@ use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 
 use super::{
     budget::Budget,
-    ladder::{self, Decision, GroupContext},
+    decision::{self, Decision, GroupContext},
+    ladder,
     parked::Parking,
     power,
     reason::{self, Reason, Rung},
@@ -162,7 +163,7 @@ impl ReconcilePlan {
     }
 
     fn add_second(&mut self, slot: &LogicalNodeId, decision: Decision, now: Timestamp) {
-        let Some(reason) = reason::reason(&decision) else { return };
+        let Some(reason) = decision::reason(&decision) else { return };
         self.requeue(reason.until, now);
         match decision {
             Decision::Steady | Decision::Start(_) => {}

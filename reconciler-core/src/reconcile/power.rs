@@ -6,7 +6,7 @@
 use alloc::{boxed::Box, sync::Arc};
 
 use super::{
-    ladder::{Decision, GroupContext, wait},
+    decision::{Decision, GroupContext, wait},
     reason::Rung,
 };
 use crate::{

@@ -5,7 +5,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{gates::Lack, ladder::Decision};
+use super::gates::Lack;
 use crate::{
     effect::CommandKind,
     fold::Transition,
@@ -271,18 +271,6 @@ impl Rung {
             Self::Promote => "promote",
         }
     }
-}
-
-/// The rung that a decision stands on.
-pub(super) fn reason(decision: &Decision) -> Option<Reason> {
-    let rung = match decision {
-        Decision::Steady => return None,
-        Decision::Wait(reason) => return Some(reason.clone()),
-        Decision::Command(command) => Rung::Step(command.kind()),
-        Decision::Start(_) => Rung::Insert,
-        Decision::Move(transition) => rung_of(transition),
-    };
-    Some(Reason { rung, until: None })
 }
 
 /// The rung that a change of a record stands on.

@@ -1,7 +1,10 @@
-//! Room for leases: what is live, deleting, unresolved or unaccounted for never exceeds what may exist (D10, C4).
+//! What a step must pass before it goes out: the gates of its group, and room for its lease. What is live, deleting,
+//! unresolved or unaccounted for never exceeds what may exist (D10, C4).
+
+use alloc::sync::Arc;
 
 use super::{
-    ladder::{Decision, GroupContext, wait},
+    decision::{Decision, GroupContext, wait},
     reason::Rung,
 };
 use crate::effect::CommandKind;
@@ -35,4 +38,22 @@ pub(super) fn within_spare_room(decision: Decision, group: &mut GroupContext<'_>
     };
     group.spare = left;
     decision
+}
+
+/// A new lease and a start wait until the gates of the group are open; what runs is not touched (R167).
+pub(super) fn past_gates(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
+    let gated = match &decision {
+        Decision::Command(command) => match command.kind() {
+            CommandKind::CreateLease | CommandKind::StartBootstrap => true,
+            CommandKind::LookupEndpoint
+            | CommandKind::BootstrapConvergenceObserved
+            | CommandKind::CancelBootstrap
+            | CommandKind::DestroyLease => false,
+        },
+        Decision::Steady | Decision::Wait(_) | Decision::Start(_) | Decision::Move(_) => false,
+    };
+    if !gated || group.lacks().is_empty() {
+        return decision;
+    }
+    wait(Rung::Gate(Arc::clone(group.lacks())), None)
 }

@@ -4,10 +4,11 @@
 use alloc::boxed::Box;
 
 use super::{
-    gates::past_gates,
-    ladder::{self, Decision, GroupContext, wait},
+    decision::{Decision, GroupContext, wait},
+    ladder,
     reason::Rung,
-    room::within_spare_room,
+    room::{past_gates, within_spare_room},
+    turn::is_live,
 };
 use crate::{
     desired::RunNodeGroupSpec,
@@ -47,12 +48,6 @@ fn candidate_of<'a>(
 ) -> Option<&'a RunNodeGroupSpec> {
     let wanted = group.wanted(present.slot.index).map(AsRef::as_ref);
     wanted.filter(|wanted| present.revision != wanted.revision)
-}
-
-/// True while the second attempt may still become the present one.
-pub(super) fn is_live(second: &NodeRecord) -> bool {
-    let failed = matches!(second.stage, NodeStage::Failed { .. });
-    second.deletion.is_none() && !failed && !second.is_destroyed()
 }
 
 /// Nothing is left of the second attempt: it goes, waits, or begins anew.

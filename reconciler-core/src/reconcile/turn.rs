@@ -6,14 +6,13 @@ use alloc::boxed::Box;
 
 use super::{
     budget::{Budget, Turn},
-    ladder::{Decision, GroupContext, wait},
+    decision::{Decision, GroupContext, wait},
     reason::{Reason, Rung},
-    second,
 };
 use crate::{
     desired::RunNodeGroupSpec,
     fold::Transition,
-    observed::{DeleteReason, NodeRecord},
+    observed::{DeleteReason, NodeRecord, NodeStage},
 };
 
 /// What a node of another revision does, if it has its turn.
@@ -45,7 +44,7 @@ pub(super) fn awaits_others(
         return None;
     }
     let second = record.second.as_deref().map(|second| &second.record);
-    if let Some(live) = second.filter(|second| second::is_live(second)) {
+    if let Some(live) = second.filter(|second| is_live(second)) {
         return Some(wait(Rung::AwaitCandidate(live.attempt.ordinal), None));
     }
     group.budget.as_ref().and_then(Budget::awaits_others).map(|rung| wait(rung, None))
@@ -68,10 +67,16 @@ pub(super) fn or_awaited(
         Decision::Wait(reason) => reason.until,
         Decision::Steady | Decision::Start(_) | Decision::Command(_) | Decision::Move(_) => None,
     };
-    let live = record.second.as_deref().filter(|second| second::is_live(&second.record));
+    let live = record.second.as_deref().filter(|second| is_live(&second.record));
     let rung = live.map_or_else(
         || budget.waits(),
         |second| Rung::AwaitCandidate(second.record.attempt.ordinal),
     );
     wait(rung, until)
+}
+
+/// True while the second attempt may still become the present one.
+pub(super) fn is_live(second: &NodeRecord) -> bool {
+    let failed = matches!(second.stage, NodeStage::Failed { .. });
+    second.deletion.is_none() && !failed && !second.is_destroyed()
 }

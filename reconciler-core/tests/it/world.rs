@@ -130,7 +130,7 @@ impl World {
         plan.admit(free);
         let whole = plan.clone();
         self.waiting = plan.waiting.drain(..).collect();
-        self.parked.park(&mut plan);
+        self.parked.park(&mut plan.parked);
         for (slot, transition) in plan.take_transitions() {
             let verdict = self.state.fold(Fact::Decided { slot, transition }, self.now);
             assert_eq!(verdict, Verdict::Applied, "what was decided is always legal");

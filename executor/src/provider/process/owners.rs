@@ -8,7 +8,6 @@ use std::{
 use super::{
     files::{LeaseDir, Owner, parse_lease_name},
     problem::Problem,
-    rests::is_rest,
 };
 
 /// The owner files of a place.
@@ -20,6 +19,11 @@ pub(super) struct Owners {
     pub(super) bad: Vec<String>,
     /// What an interrupted create or destroy left.
     pub(super) rests: Vec<PathBuf>,
+}
+
+/// True for the name of something that is no lease yet or no lease any more.
+pub(super) fn is_rest(name: &str) -> bool {
+    name.starts_with(".gone.") || name.starts_with(".new.")
 }
 
 /// Reads every owner file of a place; a place that is missing holds none.

@@ -11,12 +11,7 @@ use std::{
 
 use reconciler_core::id::Fence;
 
-use super::ground::Ground;
-
-/// True for the name of something that is no lease yet or no lease any more.
-pub(super) fn is_rest(name: &str) -> bool {
-    name.starts_with(".gone.") || name.starts_with(".new.")
-}
+use super::{ground::Ground, owners::is_rest};
 
 /// Clears what a listing found, but for what may still be under way.
 pub(super) fn clear(ground: &Ground, rests: &[PathBuf]) {
