@@ -55,10 +55,33 @@ fn token(run: Uuid, subject: &str, holds: &[&Hold]) -> PlanHash {
     PlanHash::of(canon.write().as_bytes())
 }
 
-/// One hold as it is shown, with the exact command that leaves it.
-pub(crate) fn hold_view(run: Uuid, subject: impl fmt::Display, hold: &Hold) -> HoldView {
-    let subject = subject.to_string();
+/// The hold of a slot as it is shown, with the exact command that leaves it.
+pub(crate) fn slot_hold_view(run: Uuid, slot: &LogicalNodeId, hold: &Hold) -> HoldView {
+    let subject = slot.to_string();
     let hash = token(run, &subject, &[hold]);
+    hold_view(subject, hold, hash)
+}
+
+/// The hold of a group as it is shown; a release of the group ends those of its slots as well.
+pub(crate) fn group_hold_view(
+    run: Uuid,
+    group: &GroupState,
+    hold: &Hold,
+    name: &GroupId,
+) -> HoldView {
+    let subject = name.to_string();
+    let all: Vec<&Hold> = core::iter::once(hold).chain(slot_holds(group).map(|(_, h)| h)).collect();
+    let hash = token(run, &subject, &all);
+    hold_view(subject, hold, hash)
+}
+
+/// The holds of a group's slots, in their order.
+fn slot_holds(group: &GroupState) -> impl Iterator<Item = (&LogicalNodeId, &Hold)> {
+    let attempts = group.records().flat_map(|record| record.attempts());
+    attempts.filter_map(|record| Some((&record.slot, record.hold.as_ref()?)))
+}
+
+fn hold_view(subject: String, hold: &Hold, hash: PlanHash) -> HoldView {
     HoldView {
         way_out: format!("{} --confirm {hash}", Hold::way_out(&subject)),
         subject,
@@ -168,10 +191,8 @@ impl State {
             Subject::Group(name) => {
                 let Some(group) = self.cluster.group(name) else { return Vec::new() };
                 let own = group.hold().map(|hold| (subject.clone(), hold.clone()));
-                let attempts = group.records().flat_map(|record| record.attempts());
-                let slots = attempts.filter_map(|record| {
-                    record.hold.clone().map(|hold| (Subject::Slot(record.slot.clone()), hold))
-                });
+                let slots = slot_holds(group)
+                    .map(|(slot, hold)| (Subject::Slot(slot.clone()), hold.clone()));
                 own.into_iter().chain(slots).collect()
             }
         }

@@ -18,7 +18,8 @@ use crate::{
 pub(crate) fn pauses(edit: &Edit) -> impl Iterator<Item = Fact> + '_ {
     let (groups, paused) = match edit {
         Edit::Pause { groups } => (groups.as_slice(), true),
-        Edit::Resume { groups } => (groups.as_slice(), false),
+        // What goes back goes on.
+        Edit::Resume { groups } | Edit::Rollback { groups } => (groups.as_slice(), false),
         Edit::None
         | Edit::Counts { .. }
         | Edit::File { .. }
@@ -27,8 +28,7 @@ pub(crate) fn pauses(edit: &Edit) -> impl Iterator<Item = Fact> + '_ {
         | Edit::Start { .. }
         | Edit::Restart { .. }
         | Edit::Run { .. }
-        | Edit::Remove { .. }
-        | Edit::Rollback { .. } => (&[] as &[GroupId], false),
+        | Edit::Remove { .. } => (&[] as &[GroupId], false),
     };
     groups.iter().map(move |group| Fact::Paused(group.clone(), paused))
 }

@@ -13,7 +13,7 @@ use reconciler_core::{
 use crate::{
     history::{Ribbons, letter},
     publish::Published,
-    release::hold_view,
+    release::{group_hold_view, slot_hold_view},
     view::{
         DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, SecondView,
         UpdateView, VIEW_SCHEMA,
@@ -331,14 +331,14 @@ fn holds(published: &Published) -> Vec<HoldView> {
     let mut views = Vec::new();
     for (name, group) in published.cluster.groups() {
         if let Some(hold) = group.hold() {
-            views.push(hold_view(published.shape.uuid, name, hold));
+            views.push(group_hold_view(published.shape.uuid, group, hold, name));
         }
         if group.held() == 0 {
             continue;
         }
         for record in group.records() {
             if let Some(hold) = record.attempts().find_map(|attempt| attempt.hold.as_ref()) {
-                views.push(hold_view(published.shape.uuid, &record.slot, hold));
+                views.push(slot_hold_view(published.shape.uuid, &record.slot, hold));
             }
         }
     }

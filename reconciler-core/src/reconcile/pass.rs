@@ -175,6 +175,9 @@ impl ReconcilePlan {
                 if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
                     self.waiting.push(slot.clone());
                 }
+                if let Some(parking) = parking(&rung) {
+                    self.parked.push((slot.clone(), parking));
+                }
             }
             Decision::Command(command) => self.per_second.push((slot.clone(), command)),
             Decision::Move(transition) => {

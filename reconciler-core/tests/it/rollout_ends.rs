@@ -5,16 +5,17 @@
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use reconciler_core::{
-    desired::{OnFailure, Policy},
+    desired::{ClusterShape, GateCondition, OnFailure, Policy, Power, RunNodeGroupSpec},
     effect::{CommandKind, FailureClass},
     fold::{Fact, Verdict},
     hold::HoldCode,
+    id::Generation,
     plan::{ChangeKind, Scope},
     reconcile::{RolloutChange, Rung, reconcile, standing},
     time::Millis,
 };
 
-use crate::fleet::{T0, group, slot};
+use crate::fleet::{RUN, T0, group, node_spec, powered, slot};
 use crate::plan_steps::plan_of;
 use crate::rollout::{policy, rung, web, with};
 use crate::trace::updates;
@@ -242,4 +243,37 @@ proptest! {
         prop_assert!(standing(&world.state, &world.shape).converged);
         prop_assert_eq!(world.reverts, 0);
     }
+}
+
+/// A `web` beside what serves, behind a `db` that is on or off.
+fn behind(generation: u64, image: &str, off: bool) -> ClusterShape {
+    let after = [(group("db"), GateCondition::Ready)].into();
+    let web = Policy { after, ..policy(1, 0) };
+    let groups = [
+        RunNodeGroupSpec::new(group("db"), 1, node_spec("v1"), Policy::default()),
+        RunNodeGroupSpec::new(group("web"), 2, node_spec(image), web),
+    ];
+    let name = "demo".parse().expect("a run name");
+    let shape = ClusterShape::new(name, RUN, Generation::new(generation), groups);
+    powered(&shape.expect("a shape"), "db", |power| power.switched(off))
+}
+
+/// R167, D10: a candidate that waits at a closed gate goes on when it opens.
+#[test]
+fn a_candidate_behind_a_gate_goes_on_when_it_opens() {
+    let mut world = World::new(behind(1, "v1", false), T0);
+    run(&mut world, 40, |_, _| Fate::Succeed);
+    world.reshape(behind(3, "v1", true));
+    run(&mut world, 20, |_, _| Fate::Succeed);
+    world.reshape(behind(5, "v2", true));
+    run(&mut world, 20, |_, _| Fate::Succeed);
+    assert!(!standing(&world.state, &world.shape).converged, "the gate is closed");
+    let open = powered(&world.shape, "db", |power: &Power| power.switched(false));
+    world.reshape(open);
+    run(&mut world, 120, |_, _| Fate::Succeed);
+    assert!(
+        standing(&world.state, &world.shape).converged,
+        "{:?}",
+        world.state.rollout(&group("web"))
+    );
 }

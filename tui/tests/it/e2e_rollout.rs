@@ -136,3 +136,43 @@ fn an_operator_has_the_last_word_on_an_update() {
     assert_eq!((after["web-1"], after["web-2"]), (before["web-1"], before["web-2"]));
     assert_eq!(node(&world.status(), "web-0")["attempt"], 3);
 }
+
+/// A paused update that is taken back goes back at once: what goes back goes on (R175, C10).
+#[test]
+fn a_paused_update_is_taken_back() {
+    let slowly = "max_surge = 1\nobservation = \"1s\"\n";
+    let mut world = World::new(&web(BEFORE, slowly));
+    world.drive();
+    world.until_state("converged");
+    let before = world.status()["nodes"][0]["revision"].clone();
+    world.write(&web(AFTER, slowly));
+    until_true("one node is another", || world.status()["nodes"][0]["attempt"] == 2);
+    let paused = world.run(&["update", "web", "--pause", "--yes", "--detach", "--file", "FILE"]);
+    assert_eq!(paused.code, 0, "{paused:?}");
+    world
+        .expect(0, &["update", "web", "--rollback", "--yes", "--timeout", "60s", "--file", "FILE"]);
+    let view = world.until_state("converged");
+    let nodes = view["nodes"].as_array().unwrap();
+    assert!(nodes.iter().all(|node| node["revision"] == before), "{view}");
+}
+
+/// P6: the way out that is printed for a group works also where slots of it are held.
+#[test]
+fn the_way_out_of_a_stalled_update_works_as_printed() {
+    let hold = "max_surge = 1\non_failure = \"hold\"\n";
+    let mut world = World::new(&web(BEFORE, hold));
+    world.drive();
+    world.until_state("converged");
+    world.write(&web(r#"["false"]"#, hold));
+    let held = |name: &str| {
+        let view = world.status();
+        let holds = view["holds"].as_array().unwrap().clone();
+        holds.into_iter().find(|hold| hold["subject"] == name)
+    };
+    let slot = until("a slot is held", || held("web-0"));
+    let group = until("the group is held", || held("web"));
+    assert_ne!(slot["way_out"], group["way_out"]);
+    let way_out = group["way_out"].as_str().unwrap().to_owned();
+    let hash = way_out.rsplit(' ').next().unwrap();
+    world.expect(0, &["release", "web", "--confirm", hash, "--file", "FILE"]);
+}
