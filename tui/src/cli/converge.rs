@@ -7,6 +7,7 @@ use std::{
 
 use driver::{
     Begin, Face, Source, StopReason,
+    api::CallError,
     view::{Edit, PlanView, RunState, RunView},
 };
 use reconciler_core::id::{Generation, PlanHash};
@@ -149,7 +150,7 @@ async fn follow(
     let mut doubts: Vec<String> = Vec::new();
     loop {
         let view = tokio::select! {
-            view = session.link.view(seen) => view?,
+            view = session.link.view(seen) => view,
             failure = session.own.failed() => return Err(failure),
             reason = stops.requested() => {
                 out::note("stopping at a safe point; the next start goes on from here");
@@ -159,6 +160,13 @@ async fn follow(
                 let text = format!("not converged within --timeout {}", style::length(ms(going.timeout)));
                 let failure = Failure { details: doubts, ..Failure::new(Exit::TimedOut, text) };
                 return Err(failure.hint(look(context)));
+            }
+        };
+        let view = match view {
+            Ok(view) => view,
+            Err(error) => {
+                go_on_without(context, session, going, error).await?;
+                continue;
             }
         };
         progress.show(&view);
@@ -181,6 +189,24 @@ async fn follow(
         }
         tokio::time::sleep(LOOK_PERIOD).await;
     }
+}
+
+/// Goes on with another driver where the one that was used has ended: what was confirmed stands in the journal.
+async fn go_on_without(
+    context: &Context,
+    session: &mut Session,
+    going: &Going,
+    error: CallError,
+) -> Result<(), Failure> {
+    let gone = matches!(error, CallError::Broken(_) | CallError::Socket { .. });
+    if session.is_own() || !gone {
+        return Err(error.into());
+    }
+    *session = Session::open(context, Begin::Driving, going.pace).await?;
+    if session.is_own() {
+        out::note("the driver has ended; going on with one of our own");
+    }
+    Ok(())
 }
 
 /// True if the driver itself made the live shape: an update failed, and what served before comes back.

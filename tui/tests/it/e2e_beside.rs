@@ -101,3 +101,16 @@ fn who_asks_a_driver_that_dies_takes_the_run() {
     assert_eq!(code(ended(&mut asking)), 0);
     assert_eq!(world.pids().len(), 2);
 }
+
+/// P2: of two verbs without a driver the second goes on by itself when the first, whose driver it used, gives up.
+#[test]
+fn the_second_of_two_verbs_outlives_the_first() {
+    let world = World::new(&servers("web", 3));
+    world.expect(0, &["up", "--yes", "FILE"]);
+    let mut first = world.spawn("first", &["restart", "web", "--yes", "--file", "FILE"]);
+    until_true("the first one drives", || world.status()["driver"].is_object());
+    world.expect(0, &["scale", "web=6", "--yes", "--file", "FILE"]);
+    assert_eq!(world.pids().len(), 6);
+    let first = code(ended(&mut first));
+    assert!(first == 73 || first == 0, "{first}");
+}

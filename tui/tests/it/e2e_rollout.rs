@@ -159,11 +159,11 @@ fn a_paused_update_is_taken_back() {
 /// P6: the way out that is printed for a group works also where slots of it are held.
 #[test]
 fn the_way_out_of_a_stalled_update_works_as_printed() {
-    let hold = "max_surge = 1\non_failure = \"hold\"\n";
-    let mut world = World::new(&web(BEFORE, hold));
+    let update = "max_surge = 1\non_failure = \"hold\"\n";
+    let mut world = World::new(&web(BEFORE, update));
     world.drive();
     world.until_state("converged");
-    world.write(&web(r#"["false"]"#, hold));
+    world.write(&web(r#"["false"]"#, update));
     let held = |name: &str| {
         let view = world.status();
         let holds = view["holds"].as_array().unwrap().clone();
