@@ -32,6 +32,9 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
     }
     let timeouts = timeouts(&policy, &settle, &grace, boot, out);
     let lost = policy.whole("max_lost_per_pass", 1..=limits::GROUP_COUNT_MAX, out);
+    // What cannot join in time at all was told above.
+    let joins = Some(&settle).filter(|settle| settle.value < timeouts.bootstrap);
+    let update = update::read(&policy, joins, out);
     Policy {
         restart,
         timeouts,
@@ -39,7 +42,7 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
         stable: stable.value,
         stop_grace: grace.value,
         max_lost_per_pass: lost.map(|lost| lost.value),
-        update: update::read(&policy, out),
+        update,
         ..default
     }
 }

@@ -14,8 +14,12 @@ use super::{
 const AMOUNT_HINT: &str =
     "write a number of nodes, such as 1, or a share in quotes, such as \"25%\"";
 
-/// Reads `policy.update`.
-pub(super) fn read(policy: &Section<'_>, out: &mut Report) -> UpdatePolicy {
+/// Reads `policy.update` of a group whose nodes count as joined after `settle`, if they can join at all.
+pub(super) fn read(
+    policy: &Section<'_>,
+    settle: Option<&Setting>,
+    out: &mut Report,
+) -> UpdatePolicy {
     let section = policy.sub("update", &keys::UPDATE, out);
     let default = UpdatePolicy::default();
     let mode = mode(&section, out);
@@ -54,6 +58,11 @@ pub(super) fn read(policy: &Section<'_>, out: &mut Report) -> UpdatePolicy {
     if observation.value >= deadline.value && deadline.value.get() > 0 {
         let message = "an update would run out of time while its first node is still observed";
         contradiction(&observation, &deadline, message, out);
+    }
+    let late = |settle: &&Setting| settle.value >= deadline.value && deadline.value.get() > 0;
+    if let Some(settle) = settle.filter(late) {
+        let message = "an update would run out of time before its first node can have joined";
+        contradiction(settle, &deadline, message, out);
     }
     UpdatePolicy {
         mode,

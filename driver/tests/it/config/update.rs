@@ -68,6 +68,7 @@ fn a_budget_that_can_never_end_is_refused_at_its_place() {
         ("mode = \"recreate\"\nmax_unavailable = 1\n", "has no meaning", 11, 19),
         ("progress_deadline = \"0s\"\n", "`progress_deadline` is zero", 10, 21),
         ("observation = \"5m\"\n", "would run out of time", 10, 15),
+        ("progress_deadline = \"250ms\"\n", "before its first node can have joined", 10, 21),
         ("max_serge = 1\n", "unknown key `max_serge`", 10, 1),
     ];
     for (lines, message, line, column) in rows {
