@@ -31,6 +31,7 @@ use super::{
     ports::Ports,
     prepare::Inherited,
     problem::Problem,
+    spawners::Spawners,
     sweep::Sweeper,
 };
 use crate::seam::{EffectContext, ProviderPlace};
@@ -49,6 +50,7 @@ pub(super) struct Ground {
     pub(super) sweeper: Arc<Sweeper>,
     pub(super) census: Census,
     pub(super) errands: Errands,
+    pub(super) spawners: Spawners,
     /// Turns for effects that only work and never wait.
     pub(super) turns: Semaphore,
     open_files: Option<Rlimit>,
@@ -69,6 +71,7 @@ impl Ground {
             sweeper: Arc::default(),
             census: Census::default(),
             errands: Errands::default(),
+            spawners: Spawners::default(),
             turns: Semaphore::new(turns()),
             open_files: raise_open_files(),
             begun: AtomicBool::new(false),

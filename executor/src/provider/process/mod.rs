@@ -1,7 +1,7 @@
 //! Nodes as processes of this machine.
 //!
 //! A lease is a directory with an owner file (`lease`, `files`; all of them: `owners`) and ports (`ports`). A
-//! workload is a process in a session of its own (`spawn`, `prepare`, `session`), which survives the driver, is
+//! workload is a process in a session of its own (`spawn`, `spawners`, `prepare`, `session`), which survives the driver, is
 //! recognised by more than its id (`identity`), watched without polling (`watch`), and ended politely (`stop`,
 //! `ending`, `census`). Its output stays in files (`logs`); `look` says what is there, and `fence` refuses a stale
 //! controller.
@@ -26,6 +26,7 @@ mod provider;
 mod rests;
 mod session;
 mod spawn;
+mod spawners;
 mod stop;
 mod sweep;
 mod watch;

@@ -27,7 +27,8 @@ use super::{
     logs,
     prepare::Preparation,
     problem::Problem,
-    spawn::{Launch, spawn},
+    spawn::Launch,
+    spawners::Spawners,
     stop::end_verifying,
 };
 use crate::seam::{EffectContext, SessionObservation, SessionSink, StartRequest};
@@ -137,7 +138,7 @@ impl Session<'_> {
         self.dir.forget_ended()?;
         let result = self.verify(&preparation).and_then(|()| {
             self.reports.say(SessionStage::SwactorStarting, None);
-            self.launch(&launch, mark)
+            self.launch(launch, mark)
         });
         if result.is_err() {
             self.dir.unmark_starting()?;
@@ -180,7 +181,7 @@ impl Session<'_> {
             let failed = |problem| Failed { stage: SessionStage::BootCheckFailed, problem };
             let launch = preparation.verify(&command.argv).map_err(failed)?;
             let own = deadline_in(Duration::from_millis(command.timeout.get()));
-            let ended = self.run(&launch, own.min(end)).map_err(failed)?;
+            let ended = self.run(launch, own.min(end)).map_err(failed)?;
             if self.lane.is_cancelled() {
                 let problem = Problem::Workload("the session was cancelled".to_owned());
                 return Err(Failed { stage: SessionStage::Cancelled, problem });
@@ -200,8 +201,8 @@ impl Session<'_> {
     }
 
     /// Runs one verify command to its end; `None` if it was killed because its time was over.
-    fn run(&self, launch: &Launch, deadline: Instant) -> Result<Option<ExitStatus>, Problem> {
-        let pid = spawned(launch)?;
+    fn run(&self, launch: Launch, deadline: Instant) -> Result<Option<ExitStatus>, Problem> {
+        let pid = spawned(&self.ground.spawners, launch)?;
         self.ground.restore_open_files(pid);
         let Some(fd) = open(pid)? else { return Ok(Some(ExitStatus::Unknown)) };
         self.lane.note_verifying(Some(pid));
@@ -218,8 +219,8 @@ impl Session<'_> {
         Ok(in_time?.then_some(status))
     }
 
-    fn launch(&self, launch: &Launch, mark: File) -> Result<Started, Failed> {
-        let pid = spawned(launch)?;
+    fn launch(&self, launch: Launch, mark: File) -> Result<Started, Failed> {
+        let pid = spawned(&self.ground.spawners, launch)?;
         self.ground.restore_open_files(pid);
         let recorded = identify(pid).and_then(|process| {
             let started = self.started(process);
@@ -272,9 +273,10 @@ fn identify(pid: Pid) -> Result<Process, Problem> {
 }
 
 /// Spawns, and says what is wrong with the program where it is the program's fault.
-fn spawned(launch: &Launch) -> Result<Pid, Problem> {
-    spawn(launch).map_err(|source: io::Error| {
-        let program = launch.program.to_string_lossy();
+fn spawned(spawners: &Spawners, launch: Launch) -> Result<Pid, Problem> {
+    let program = launch.program.clone();
+    spawners.spawn(launch).map_err(|source: io::Error| {
+        let program = program.to_string_lossy();
         let why = match source.raw_os_error() {
             Some(libc::ENOEXEC) => "is neither a program nor a script with a `#!` line",
             Some(libc::ENOENT | libc::ENOTDIR) => {

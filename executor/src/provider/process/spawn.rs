@@ -4,7 +4,7 @@
 //! driver's heap as that of `fork` does. Each process leads a session and a group of its own, starts with every
 //! signal at its default and none blocked, reads from `/dev/null`, and inherits no other descriptor.
 //!
-//! Not here: what to start (`prepare`), and who it is afterwards (`identity`).
+//! Not here: what to start (`prepare`), on which thread (`spawners`), and who it is afterwards (`identity`).
 #![expect(unsafe_code, reason = "posix_spawn and registering a pidfd have no safe interface")]
 
 use std::{
@@ -49,6 +49,28 @@ pub(super) fn watchable(fd: Arc<OwnedFd>) -> Result<AsyncFd<Arc<OwnedFd>>, Arc<O
         tracing::warn!(%error, "the reactor takes no more descriptors");
         fd
     })
+}
+
+/// Gives the calling thread a table of descriptors of its own, with nothing in it but standard input, output and
+/// error.
+///
+/// A new process begins with a copy of its parent's table, so that a driver that watches a thousand nodes would
+/// copy and close a thousand descriptors at each start. The thread must use no descriptor that another one
+/// opened, for there is none here; it takes no signal either, since handlers write to descriptors. A system that
+/// cannot do so leaves the thread with everybody's table, and starts that cost more.
+pub(super) fn leave_descriptors() {
+    let mut all = MaybeUninit::uninit();
+    // SAFETY: the set is initialised before it is read; neither call touches anything but this thread's mask.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), ptr::null_mut());
+    }
+    let first: libc::c_uint = 3;
+    // SAFETY: a plain call with three numbers. It closes descriptors of this thread's new table only: those that
+    // others hold stay open in theirs.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE);
+    }
 }
 
 /// Starts a process and returns its id, which is that of its group and session too.
