@@ -15,8 +15,17 @@ use reconciler_core::{
     redact::Redacted,
     time::Timestamp,
 };
+use tracing::Level;
 
 use crate::{pass::Tally, state::State, view::EventView};
+
+/// An event on its way to the log.
+pub(crate) struct Told {
+    level: Level,
+    subject: Subject,
+    kind: &'static str,
+    text: Redacted,
+}
 
 impl State {
     /// Collects everything that changed into `commit`, and closes what is done.
@@ -45,19 +54,20 @@ impl State {
         tally.failures += notes.iter().filter(|note| note.what.is_failure()).count();
         for note in &notes {
             let (subject, kind, text) = (subject(note), note.what.word(), note.what.to_string());
-            if matches!(note.what, NoteKind::Stage { .. } | NoteKind::Reaped) {
-                // Every step of every node: for the journal, and too much for a log that people read.
-                tracing::debug!(%subject, kind, "{}", Redacted::new(&text));
-                self.write_event(subject, kind, &text, now, commit);
-            } else {
-                self.tell(subject, kind, &text, now, commit);
-            }
+            // Every step of every node: for the journal, and too much for a log that people read.
+            let is_step = matches!(note.what, NoteKind::Stage { .. } | NoteKind::Reaped);
+            let level = if is_step { Level::DEBUG } else { Level::INFO };
+            self.write_event(
+                Told { level, subject, kind, text: Redacted::new(&text) },
+                now,
+                commit,
+            );
         }
         let groups: BTreeSet<GroupId> = changed.iter().map(|slot| slot.group.clone()).collect();
         self.close_operations(&groups, &mut commit.operations);
     }
 
-    /// Logs one event and writes it.
+    /// Writes one event that people should read.
     pub(crate) fn tell(
         &mut self,
         subject: Subject,
@@ -66,31 +76,37 @@ impl State {
         now: Timestamp,
         commit: &mut Commit,
     ) {
-        tracing::info!(%subject, kind, "{}", Redacted::new(text));
-        self.write_event(subject, kind, text, now, commit);
+        let text = Redacted::new(text);
+        self.write_event(Told { level: Level::INFO, subject, kind, text }, now, commit);
     }
 
-    /// Writes one event, and keeps it for the lists.
-    fn write_event(
-        &mut self,
-        subject: Subject,
-        kind: &'static str,
-        text: &str,
-        now: Timestamp,
-        commit: &mut Commit,
-    ) {
-        let text = Redacted::new(text);
+    /// Writes one event, keeps it for the lists, and notes it for the log.
+    fn write_event(&mut self, told: Told, now: Timestamp, commit: &mut Commit) {
         let pass = self.counters.pass.next();
+        let Told { subject, kind, text, .. } = &told;
         self.history.push_event(EventView {
             seq: 0,
             at: now,
             pass,
             subject: subject.to_string(),
-            kind: kind.to_owned(),
+            kind: (*kind).to_owned(),
             text: text.to_string(),
             count: 1,
         });
-        commit.events.push(EventWrite { subject, kind: kind.into(), text, at: now, pass });
+        let (subject, kind, text) = (subject.clone(), (*kind).into(), text.clone());
+        commit.events.push(EventWrite { subject, kind, text, at: now, pass });
+        self.told.push(told);
+    }
+
+    /// Logs the events since the last call. A log may be slow: nothing that is decided waits for it.
+    pub(crate) fn log_told(&mut self) {
+        for Told { level, subject, kind, text } in self.told.drain(..) {
+            if level == Level::DEBUG {
+                tracing::debug!(%subject, kind, "{text}");
+            } else {
+                tracing::info!(%subject, kind, "{text}");
+            }
+        }
     }
 }
 

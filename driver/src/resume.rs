@@ -67,6 +67,7 @@ impl State {
             parked: Parked::default(),
             requeue_at: None,
             history: History::restore(events, next_event),
+            told: Vec::new(),
             capabilities: given.capabilities,
             parallelism: given.parallelism,
             mode: given.mode,

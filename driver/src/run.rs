@@ -114,8 +114,9 @@ impl Loop {
             }
             self.poll_store()?;
             self.turn();
-            // One sync for all that the passes of this turn have to write; it begins before anybody is shown them.
+            // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
             self.store.flush();
+            self.state.log_told();
             if std::mem::take(&mut self.unpublished) {
                 self.publish();
             }
@@ -291,9 +292,11 @@ impl Loop {
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
             if (reported && written) || Instant::now() > patience {
+                self.state.log_told();
                 return Ok(Ended { reason, unfinished });
             }
             self.store.flush();
+            self.state.log_told();
             let waited = tokio::time::timeout_at(patience, self.inbox.recv()).await;
             if let Ok(Some(Wake::Report(report))) = waited {
                 self.take_report(report);

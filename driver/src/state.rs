@@ -19,7 +19,7 @@ use reconciler_core::{
     time::{Millis, Timestamp},
 };
 
-use crate::{history::History, operations::Operations};
+use crate::{history::History, journaling::Told, operations::Operations};
 
 /// How a driver confirms what nobody confirmed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub(crate) struct State {
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.
     pub(crate) history: History,
+    /// Events that the log does not have yet.
+    pub(crate) told: Vec<Told>,
     /// What the providers can do.
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
     /// Effects on their way at once, at most.
