@@ -39,8 +39,8 @@ impl Spawners {
         let orders = orders.map_err(|error| io::Error::from(error.kind()))?;
         let (answer, pid) = mpsc::channel();
         let gone = || io::Error::other("the thread that starts processes ended");
-        orders.send(Order { launch, answer }).map_err(|_| gone())?;
-        pid.recv().map_err(|_| gone())?
+        orders.send(Order { launch, answer }).map_err(|_ended| gone())?;
+        pid.recv().map_err(|_ended| gone())?
     }
 }
 
