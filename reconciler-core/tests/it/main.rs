@@ -10,6 +10,7 @@ mod fold_effects;
 mod fold_failures;
 mod fold_workload;
 mod gates;
+mod holds;
 mod ids;
 mod jobs;
 mod ladder_power;
