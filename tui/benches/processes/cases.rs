@@ -61,7 +61,7 @@ pub(crate) fn thousand(report: &mut Report, home: &Path, stub: &Stub) -> io::Res
     report.against("    the same until all are ready and journaled", ready, spawns, None);
     thread::sleep(REST);
     idle(report, &rig)?;
-    restart(report, &rig, home, stub)?;
+    restart(report, &rig)?;
     mass(report, &rig, home, stub)?;
     takeover(report, &mut rig)?;
     let taken = down(&rig)?;
@@ -95,8 +95,8 @@ fn idle(report: &mut Report, rig: &Rig) -> io::Result<()> {
 }
 
 /// SP3: one node with a healthy history is killed.
-fn restart(report: &mut Report, rig: &Rig, home: &Path, stub: &Stub) -> io::Result<()> {
-    let before = floor::restart(stub, home)?;
+fn restart(report: &mut Report, rig: &Rig) -> io::Result<()> {
+    let before = floor::restart()?;
     let mut all = Vec::with_capacity(KILL_ROUNDS);
     for round in 0..KILL_ROUNDS {
         let alive = rig.alive()?;
@@ -105,7 +105,7 @@ fn restart(report: &mut Report, rig: &Rig, home: &Path, stub: &Stub) -> io::Resu
         all.push(kill_and_wait(rig, victims.get(..1).unwrap_or_default())?);
         rig.wait_up(MANY)?;
     }
-    let floor = before.midpoint(floor::restart(stub, home)?);
+    let floor = before.midpoint(floor::restart()?);
     report.against("SP3 one killed to its replacement's start", median(all), floor, 20.0);
     Ok(())
 }
