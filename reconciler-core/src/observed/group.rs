@@ -109,6 +109,12 @@ impl GroupState {
         self.tally.ready
     }
 
+    /// How many of the first `count` nodes are ready.
+    pub fn ready_within(&self, count: u32) -> u32 {
+        let beyond = self.records_from(count).filter(|record| record.is_ready()).count();
+        self.ready().saturating_sub(u32::try_from(beyond).unwrap_or(u32::MAX))
+    }
+
     /// How many slots are held.
     pub const fn held(&self) -> u32 {
         self.tally.held

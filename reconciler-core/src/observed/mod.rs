@@ -24,7 +24,7 @@ pub use note::{About, Note, NoteKind, Settlement, StepEnd};
 pub use record::{
     Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry, Second, Side,
 };
-pub use rollout::{Prior, Rollout};
+pub use rollout::{Freeze, Prior, Rollout};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
 
 pub use crate::lease::{Endpoint, Handle, LeaseFacts, LeaseId};

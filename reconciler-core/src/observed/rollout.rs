@@ -43,6 +43,15 @@ pub struct Rollout {
     pub paused: bool,
 }
 
+/// Why an update moves no node at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freeze {
+    /// An operator paused it: what it had begun goes on, and whatever begins anew does so at the revision it had.
+    Paused,
+    /// It failed and is held: moreover nothing new is made of its revision.
+    Stalled,
+}
+
 impl Rollout {
     /// Gives it its whole patience again, unless it is paused.
     pub(crate) fn begin_patience(&mut self, now: Timestamp) {

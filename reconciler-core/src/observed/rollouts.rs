@@ -6,9 +6,10 @@ use super::{
     cluster::ClusterState,
     group::GroupState,
     record::NodeRecord,
-    rollout::{Prior, Rollout},
+    rollout::{Freeze, Prior, Rollout},
 };
 use crate::{
+    hold::HoldCode,
     id::{GroupId, LogicalNodeId, RevisionDigest},
     time::Timestamp,
 };
@@ -17,6 +18,16 @@ impl ClusterState {
     /// The update of a group, if one is under way.
     pub fn rollout(&self, group: &GroupId) -> Option<&Rollout> {
         self.rollouts.get(group)
+    }
+
+    /// Why no node of a group moves to `target` at present, although an update leads there.
+    pub fn freeze(&self, group: &GroupId, target: RevisionDigest) -> Option<Freeze> {
+        let rollout = self.rollout(group).filter(|rollout| rollout.target == target)?;
+        let hold = self.group(group).and_then(|state| state.hold());
+        if hold.is_some_and(|hold| hold.code == HoldCode::UpdateStalled) {
+            return Some(Freeze::Stalled);
+        }
+        rollout.paused.then_some(Freeze::Paused)
     }
 
     /// Every update under way, in the order of the groups.

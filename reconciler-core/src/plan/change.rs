@@ -53,16 +53,43 @@ pub(super) fn of_slot(
             (ChangeKind::Destroy, "its group is no longer declared")
         }
         (Some(_), None) => (ChangeKind::Destroy, "its index is beyond the count"),
-        (Some(record), Some(wanted)) => existing(record, wanted)?,
+        (Some(record), Some(wanted)) => {
+            let frozen = observed.freeze(&slot.group, wanted.revision).is_some();
+            if frozen && record.revision != wanted.revision {
+                as_it_was(of_its_revision(record, wanted)?)
+            } else {
+                existing(record, wanted)?
+            }
+        }
     };
     Some(Change { slot: slot.clone(), kind, ready, why })
 }
 
 fn existing(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<(ChangeKind, &'static str)> {
-    let index = record.slot.index;
     if record.revision != wanted.revision {
         return Some((ChangeKind::Replace, "what a node of its group is has changed"));
     }
+    of_its_revision(record, wanted)
+}
+
+/// The same for a node that keeps its revision, since the update of its group moves nothing at present.
+const fn as_it_was((kind, why): (ChangeKind, &'static str)) -> (ChangeKind, &'static str) {
+    let why = match kind {
+        ChangeKind::Repair => "it comes back as it was: the update of its group moves nothing now",
+        ChangeKind::Start => "it starts as it was: the update of its group moves nothing now",
+        ChangeKind::Restart => {
+            "it begins anew as it was: the update of its group moves nothing now"
+        }
+        ChangeKind::Create | ChangeKind::Replace | ChangeKind::Destroy | ChangeKind::Stop => why,
+    };
+    (kind, why)
+}
+
+fn of_its_revision(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+) -> Option<(ChangeKind, &'static str)> {
+    let index = record.slot.index;
     if record.deletion.is_some() {
         return Some((ChangeKind::Repair, "it is being deleted, and wanted again"));
     }

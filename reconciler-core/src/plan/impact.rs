@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, format, string::String};
 
 use crate::{
     canonical::Canon,
-    desired::{ClusterShape, UpdateMode},
+    desired::{ClusterShape, RunNodeGroupSpec, UpdateMode},
     id::GroupId,
     observed::{ClusterState, GroupState},
 };
@@ -82,13 +82,11 @@ impl Impacts {
         let mut found = BTreeMap::new();
         for spec in target.groups() {
             let Some(group) = state.group(&spec.group) else { continue };
-            let going = group.records_from(spec.count).filter(|r| r.revision != spec.revision);
-            let going = u32::try_from(going.count()).unwrap_or(u32::MAX);
-            let replaced = group.outdated(spec.revision).0.saturating_sub(going);
+            let replaced = outdated(group, spec);
             if replaced == 0 {
                 continue;
             }
-            let serving = serving(group, spec.count);
+            let serving = group.ready_within(spec.count);
             let impact = Impact {
                 group: spec.group.clone(),
                 mode: spec.policy.update.mode,
@@ -107,22 +105,31 @@ impl Impacts {
     pub(super) fn note(&mut self, state: &ClusterState) {
         for (name, (impact, _)) in &mut self.0 {
             let Some(group) = state.group(name) else { continue };
-            let serving = serving(group, impact.desired);
+            let serving = group.ready_within(impact.desired);
             impact.minimum_available = impact.minimum_available.min(serving);
             impact.peak = impact.peak.max(group.owning());
         }
     }
 
-    /// What was seen, in the order of the groups.
-    pub(super) fn finish(self) -> impl Iterator<Item = Impact> {
-        self.0.into_values().map(|(impact, before)| {
+    /// What was seen, in the order of the groups; nothing of those whose update moves no node in the end.
+    pub(super) fn finish(
+        self,
+        state: &ClusterState,
+        target: &ClusterShape,
+    ) -> impl Iterator<Item = Impact> {
+        self.0.into_values().filter_map(move |(impact, before)| {
+            let left = state.group(&impact.group).zip(target.group(&impact.group));
+            let left = left.map_or(0, |(group, spec)| outdated(group, spec));
+            let replaced = impact.replaced.checked_sub(left).filter(|replaced| *replaced > 0)?;
             let downtime = before > 0 && impact.minimum_available == 0;
-            Impact { downtime, ..impact }
+            Some(Impact { replaced, downtime, ..impact })
         })
     }
 }
 
-fn serving(group: &GroupState, count: u32) -> u32 {
-    let beyond = group.records_from(count).filter(|record| record.is_ready()).count();
-    group.ready().saturating_sub(u32::try_from(beyond).unwrap_or(u32::MAX))
+/// How many of the wanted nodes are of another revision.
+fn outdated(group: &GroupState, spec: &RunNodeGroupSpec) -> u32 {
+    let going = group.records_from(spec.count).filter(|r| r.revision != spec.revision);
+    let going = u32::try_from(going.count()).unwrap_or(u32::MAX);
+    group.outdated(spec.revision).0.saturating_sub(going)
 }

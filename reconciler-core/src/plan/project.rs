@@ -85,7 +85,7 @@ pub fn project(
     let header = PlanHeader::new(observed, input, scope);
     let specs = projection.specs;
     let steps = in_order(projection.steps).map_err(ProjectError::Graph)?;
-    let impacts: Vec<Impact> = projection.impacts.finish().collect();
+    let impacts: Vec<Impact> = projection.impacts.finish(&projection.state, input.target).collect();
     let hash = hash_plan(&header, &specs, &steps, &impacts);
     let blocked = projection.blocked.into_iter().collect();
     let counts = counts(input);

@@ -10,7 +10,7 @@ use super::reason::Rung;
 use crate::{
     desired::{RunNodeGroupSpec, UpdateMode},
     fold::forbids_everything,
-    observed::{GroupState, NodeRecord},
+    observed::{Freeze, GroupState, NodeRecord},
     time::Timestamp,
 };
 
@@ -28,7 +28,7 @@ pub(super) struct Budget {
     unavailable_max: u32,
     surge: u32,
     surge_max: u32,
-    paused: bool,
+    freeze: Option<Freeze>,
 }
 
 /// How a node of another revision gives way.
@@ -47,7 +47,7 @@ impl Budget {
     pub(super) fn of(
         state: &GroupState,
         wanted: &RunNodeGroupSpec,
-        paused: bool,
+        freeze: Option<Freeze>,
         now: Timestamp,
     ) -> Option<Self> {
         let (outdated, left) = state.outdated(wanted.revision);
@@ -57,19 +57,17 @@ impl Budget {
         let (count, update) = (wanted.count, &wanted.policy.update);
         // What is declared off is missed by nobody.
         let to_serve = count.saturating_sub(wanted.power.off_count(count));
-        let beyond = state.records_from(count).filter(|record| record.is_ready()).count();
-        let beyond = u32::try_from(beyond).unwrap_or(u32::MAX);
         let mut budget = Self {
             mode: update.mode,
             left,
-            unavailable: to_serve.saturating_sub(state.ready().saturating_sub(beyond)),
+            unavailable: to_serve.saturating_sub(state.ready_within(count)),
             unavailable_max: update.unavailable(count),
             surge: state.seconds(),
             surge_max: update.surge(count),
-            paused,
+            freeze,
             ..Self::default()
         };
-        if !paused && state.hold().is_none() {
+        if freeze.is_none() && state.hold().is_none() {
             match update.mode {
                 UpdateMode::Rolling => budget.grant(state, wanted, now),
                 UpdateMode::Recreate if left == 0 => budget.begin_anew(state, wanted),
@@ -121,8 +119,11 @@ impl Budget {
     /// How a node of another revision gives way.
     pub(super) fn turn(&self, record: &NodeRecord) -> Turn {
         let index = record.slot.index;
+        if self.freeze.is_some() {
+            return Turn::Waits;
+        }
         if self.mode == UpdateMode::Recreate {
-            return if self.paused && record.is_ready() { Turn::Waits } else { Turn::Goes };
+            return Turn::Goes;
         }
         if self.beside.binary_search(&index).is_ok() {
             return Turn::Beside;
@@ -133,14 +134,14 @@ impl Budget {
 
     /// Why a successor waits although nothing is left of its predecessor.
     pub(super) fn awaits_others(&self) -> Option<Rung> {
-        let waits = self.mode == UpdateMode::Recreate && self.left > 0;
+        let waits = self.freeze.is_none() && self.mode == UpdateMode::Recreate && self.left > 0;
         waits.then_some(Rung::AwaitOthersGone { left: self.left })
     }
 
     /// Why a node of another revision still serves.
     pub(super) const fn waits(&self) -> Rung {
-        if self.paused {
-            return Rung::UpdatePaused;
+        if let Some(freeze) = self.freeze {
+            return Rung::of_freeze(freeze);
         }
         Rung::AwaitTurn {
             unavailable: self.unavailable,

@@ -13,7 +13,7 @@ use crate::{
     fold::Transition,
     hold::Hold,
     id::GroupId,
-    observed::ClusterState,
+    observed::{ClusterState, Freeze},
     time::Timestamp,
 };
 
@@ -38,7 +38,10 @@ pub(super) struct GroupContext<'a> {
     pub(super) shape: &'a ClusterShape,
     pub(super) name: GroupId,
     pub(super) desired: Option<&'a Arc<RunNodeGroupSpec>>,
+    /// The hold that keeps its slots from any step; not that of an update, which only freezes it.
     pub(super) hold: Option<&'a Hold>,
+    /// Why nothing moves to the revision of its update.
+    pub(super) freeze: Option<Freeze>,
     pub(super) owning: u32,
     pub(super) orphans: u32,
     /// How many more leases may come to be in this pass.

@@ -9,7 +9,7 @@ use super::{
     decision::{Decision, GroupContext, wait},
     power::{cancel, is_behind, powered, runs_again},
     reason::Rung,
-    room::{past_gates, within_room},
+    room::{past_freeze, past_gates, within_room},
     turn,
 };
 use crate::{
@@ -74,7 +74,7 @@ pub(super) fn decide(
         .or_else(|| powered(record, wanted, group))
         .unwrap_or_else(|| {
             let step = by_stage(record, group.shape.uuid, now);
-            within_room(past_gates(step, group), group)
+            within_room(past_gates(past_freeze(step, record, group), group), group)
         });
     turn::or_awaited(decision, record, wanted, group)
 }
@@ -127,8 +127,12 @@ fn destroyed(
     if let Some(waits) = turn::awaits_others(record, wanted, group) {
         return Some(waits);
     }
+    if let Some(frozen) = turn::frozen(record, wanted, group) {
+        return Some(frozen);
+    }
     // Another revision is a fresh start, and so is an operator's word to begin anew.
-    if record.revision == wanted.revision && !is_behind(record, wanted) {
+    let next = turn::next(record, wanted, group);
+    if record.revision == next.revision && !is_behind(record, wanted) {
         if let Some(hold) = &record.hold {
             return Some(held(hold));
         }
@@ -136,8 +140,7 @@ fn destroyed(
             return Some(backing_off(record, until));
         }
     }
-    let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
-    Some(Decision::Move(Transition::Restart(Box::new(spec))))
+    Some(Decision::Move(Transition::Restart(Box::new(next))))
 }
 
 pub(super) fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
@@ -154,9 +157,7 @@ pub(super) fn group_held(
 ) -> Option<Decision> {
     let hold = group.hold?;
     let going = group.desired.is_none_or(|desired| desired.count == 0);
-    // An update that stalled stays as it is; what goes already is not kept half gone for it.
-    let goes_on = hold.code == HoldCode::UpdateStalled && record.deletion.is_some();
-    if goes_on || (going && wanted.is_none()) {
+    if going && wanted.is_none() {
         return None;
     }
     unresolved(record, now).or_else(|| Some(wait(Rung::GroupHeld(hold.code), None)))

@@ -65,7 +65,8 @@ impl Parked {
                 Parking::Dependents => gates::dependents(observed, desired, group).is_empty(),
                 Parking::Turn => {
                     let seen = observed.group(group).map(AsRef::as_ref);
-                    if power::turns(seen, spec.map(AsRef::as_ref)) > 0 {
+                    let freeze = spec.and_then(|spec| observed.freeze(group, spec.revision));
+                    if power::turns(seen, spec.map(AsRef::as_ref), freeze) > 0 {
                         slots.extend(next_in_turn(parked, seen, spec).into_iter().map(slot));
                     }
                     spec.is_none()

@@ -17,7 +17,7 @@ use crate::{
     effect::NodeManagerCommand,
     fold::Transition,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
-    observed::{ClusterState, DeleteReason, Fleet, GroupState, NodeRecord, Side},
+    observed::{ClusterState, DeleteReason, Fleet, Freeze, GroupState, NodeRecord, Side},
     time::Timestamp,
 };
 
@@ -322,7 +322,7 @@ fn context<'a>(
     let spec = desired.group(group);
     let owning = state.map_or(0, |g| g.owning());
     let seconds = state.map_or(0, |g| g.owning_seconds());
-    let paused = observed.rollout(group).is_some_and(|rollout| rollout.paused);
+    let freeze = spec.and_then(|spec| observed.freeze(group, spec.revision));
     let surge = spec.map_or(0, |g| g.policy.update.surge(g.count));
     let orphans = state.map_or(0, |g| u32::try_from(g.orphans().count()).unwrap_or(u32::MAX));
     let count = spec.map_or(0, |g| g.count);
@@ -331,17 +331,18 @@ fn context<'a>(
         shape: desired,
         name: group.clone(),
         desired: spec,
-        hold: state.and_then(|g| g.hold()),
+        hold: state.and_then(|g| g.hold()).filter(|_| freeze != Some(Freeze::Stalled)),
+        freeze,
         owning,
         orphans,
         room: count.saturating_sub(owning.saturating_sub(seconds)).saturating_sub(orphans),
-        turns: power::turns(state.map(AsRef::as_ref), spec.map(AsRef::as_ref)),
+        turns: power::turns(state.map(AsRef::as_ref), spec.map(AsRef::as_ref), freeze),
         lacks: None,
         dependents: None,
         spare: surge
             .saturating_sub(seconds)
             .min(count.saturating_add(surge).saturating_sub(owning).saturating_sub(orphans)),
-        budget: state.zip(spec).and_then(|(state, spec)| Budget::of(state, spec, paused, now)),
+        budget: state.zip(spec).and_then(|(state, spec)| Budget::of(state, spec, freeze, now)),
     }
 }
 

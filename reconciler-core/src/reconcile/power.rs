@@ -13,15 +13,32 @@ use crate::{
     desired::{GroupKind, RunNodeGroupSpec},
     effect::NodeManagerCommand,
     fold::Transition,
-    observed::{DeleteReason, GroupState, NodeRecord, NodeStage, Remains},
+    observed::{DeleteReason, Freeze, GroupState, NodeRecord, NodeStage, Remains},
 };
 
 /// How many nodes of a group that serve may begin anew now.
-pub(super) fn turns(seen: Option<&GroupState>, spec: Option<&RunNodeGroupSpec>) -> u32 {
+pub(super) fn turns(
+    seen: Option<&GroupState>,
+    spec: Option<&RunNodeGroupSpec>,
+    freeze: Option<Freeze>,
+) -> u32 {
     let Some((seen, spec)) = seen.zip(spec).filter(|(_, spec)| !spec.power.is_plain()) else {
         return 0;
     };
-    u32::from(seen.busy() == 0 && seen.ready() == spec.count_on())
+    u32::from(seen.busy() == 0 && seen.ready() == to_serve(seen, spec, freeze))
+}
+
+/// How many nodes of a group may be waited for: those that are on, but for what an update that stalled keeps away.
+fn to_serve(seen: &GroupState, spec: &RunNodeGroupSpec, freeze: Option<Freeze>) -> u32 {
+    if freeze != Some(Freeze::Stalled) {
+        return spec.count_on();
+    }
+    let kept_away = |record: &&Arc<NodeRecord>| {
+        let on = record.slot.index < spec.count && !spec.power.is_off(record.slot.index);
+        on && record.revision == spec.revision && !record.is_ready()
+    };
+    let kept_away = u32::try_from(seen.records().filter(kept_away).count()).unwrap_or(u32::MAX);
+    spec.count_on().saturating_sub(kept_away)
 }
 
 /// True if the workload of a record was started before its slot was last asked to begin anew.
@@ -78,8 +95,10 @@ pub(super) fn powered(
     }
     if record.is_ready() {
         let Some(left) = group.turns.checked_sub(1) else {
-            let ready = group.observed.group(&group.name).map_or(0, |seen| seen.ready());
-            return Some(wait(Rung::Turn { ready, want: wanted.count_on() }, None));
+            let seen = group.observed.group(&group.name).map(AsRef::as_ref);
+            let ready = seen.map_or(0, GroupState::ready);
+            let want = seen.map_or(0, |seen| to_serve(seen, wanted, group.freeze));
+            return Some(wait(Rung::Turn { ready, want }, None));
         };
         group.turns = left;
     }

@@ -11,7 +11,7 @@ use crate::{
     fold::Transition,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId},
-    observed::DeleteReason,
+    observed::{DeleteReason, Freeze},
     redact::Redacted,
     time::Timestamp,
 };
@@ -228,6 +228,14 @@ fn in_turn(f: &mut fmt::Formatter<'_>, missing: (u32, u32), extra: (u32, u32)) -
 }
 
 impl Rung {
+    /// Why nothing moves to the revision of an update.
+    pub(super) const fn of_freeze(freeze: Freeze) -> Self {
+        match freeze {
+            Freeze::Paused => Self::UpdatePaused,
+            Freeze::Stalled => Self::GroupHeld(HoldCode::UpdateStalled),
+        }
+    }
+
     /// The stable name of the rung.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a step must pass before it goes out: the gates of its group, and room for its lease. What is live, deleting,
+//! What a step must pass before it goes out: an update that stalled, the gates of its group, and room for its lease. What is live, deleting,
 //! unresolved or unaccounted for never exceeds what may exist (D10, C4).
 
 use alloc::sync::Arc;
@@ -7,7 +7,10 @@ use super::{
     decision::{Decision, GroupContext, wait},
     reason::Rung,
 };
-use crate::effect::CommandKind;
+use crate::{
+    effect::{CommandKind, NodeManagerCommand},
+    observed::{Freeze, NodeRecord},
+};
 
 /// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).
 pub(super) fn within_room(decision: Decision, group: &mut GroupContext<'_>) -> Decision {
@@ -38,6 +41,21 @@ pub(super) fn within_spare_room(decision: Decision, group: &mut GroupContext<'_>
     };
     group.spare = left;
     decision
+}
+
+/// Nothing new is made of the revision of an update that stalled; what was made before goes on.
+pub(super) fn past_freeze(
+    decision: Decision,
+    record: &NodeRecord,
+    group: &GroupContext<'_>,
+) -> Decision {
+    let creates = matches!(decision, Decision::Command(NodeManagerCommand::CreateLease(_)));
+    let stalled = group.freeze.filter(|freeze| *freeze == Freeze::Stalled);
+    let of_it = group.desired.is_some_and(|desired| desired.revision == record.revision);
+    match stalled.filter(|_| creates && of_it) {
+        Some(freeze) => wait(Rung::of_freeze(freeze), None),
+        None => decision,
+    }
 }
 
 /// A new lease and a start wait until the gates of the group are open; what runs is not touched (R167).

@@ -7,14 +7,14 @@ use super::{
     decision::{Decision, GroupContext, wait},
     ladder,
     reason::Rung,
-    room::{past_gates, within_spare_room},
+    room::{past_freeze, past_gates, within_spare_room},
     turn::is_live,
 };
 use crate::{
     desired::RunNodeGroupSpec,
     fold::Transition,
     limits,
-    observed::{DeleteReason, NodeRecord, NodeStage, Second},
+    observed::{DeleteReason, Freeze, NodeRecord, NodeStage, Second},
     time::Timestamp,
 };
 
@@ -30,14 +30,14 @@ pub(super) fn decide(
     ladder::forbidden(record)
         .or_else(|| destroyed(present, record, wanted, group, now))
         .or_else(|| ladder::group_held(record, wanted, group, now))
-        .or_else(|| takes_over(present, record, wanted))
+        .or_else(|| takes_over(present, record, wanted, group))
         .or_else(|| begins_delete(record, wanted, group))
         .or_else(|| ladder::unresolved(record, now))
         .or_else(|| ladder::held_back(record, group, now))
-        .or_else(|| promotes(second, now))
+        .or_else(|| promotes(second, group, now))
         .unwrap_or_else(|| {
             let step = ladder::by_stage(record, group.shape.uuid, now);
-            within_spare_room(past_gates(step, group), group)
+            within_spare_room(past_gates(past_freeze(step, record, group), group), group)
         })
 }
 
@@ -70,6 +70,9 @@ fn destroyed(
     if record.revision != wanted.revision {
         return Some(reap);
     }
+    if let Some(freeze) = group.freeze {
+        return Some(wait(Rung::of_freeze(freeze), None));
+    }
     if let Some(hold) = &record.hold {
         return Some(ladder::held(hold));
     }
@@ -85,8 +88,9 @@ fn takes_over(
     present: &NodeRecord,
     record: &NodeRecord,
     wanted: Option<&RunNodeGroupSpec>,
+    group: &GroupContext<'_>,
 ) -> Option<Decision> {
-    let wanted = wanted?;
+    let wanted = wanted.filter(|_| group.freeze != Some(Freeze::Stalled))?;
     let takes = present.is_destroyed() && is_live(record) && record.revision == wanted.revision;
     takes.then_some(Decision::Move(Transition::Promote))
 }
@@ -115,10 +119,13 @@ fn begins_delete(
 }
 
 /// The gates of a promotion in their order: ready, observed for long enough, and seen to run just now.
-fn promotes(second: &Second, now: Timestamp) -> Option<Decision> {
+fn promotes(second: &Second, group: &GroupContext<'_>, now: Timestamp) -> Option<Decision> {
     let record = &second.record;
     if record.deletion.is_some() {
         return None;
+    }
+    if record.is_ready() && group.freeze == Some(Freeze::Stalled) {
+        return Some(wait(Rung::of_freeze(Freeze::Stalled), None));
     }
     let proven = record.ready_since()?.after(record.policy.update.observation);
     if proven > now {

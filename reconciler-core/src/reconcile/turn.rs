@@ -2,7 +2,7 @@
 //!
 //! Which nodes have a turn is the budget's; what becomes of a candidate stands in `second`.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, sync::Arc};
 
 use super::{
     budget::{Budget, Turn},
@@ -10,9 +10,9 @@ use super::{
     reason::{Reason, Rung},
 };
 use crate::{
-    desired::RunNodeGroupSpec,
+    desired::{LogicalNodeSpec, RunNodeGroupSpec},
     fold::Transition,
-    observed::{DeleteReason, NodeRecord, NodeStage},
+    observed::{DeleteReason, Freeze, NodeRecord, NodeStage},
 };
 
 /// What a node of another revision does, if it has its turn.
@@ -34,6 +34,29 @@ pub(super) fn takes(
     }
 }
 
+/// Why nothing of the wanted revision follows where an attempt of it is gone: its update stalled.
+pub(super) fn frozen(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+    group: &GroupContext<'_>,
+) -> Option<Decision> {
+    let freeze = group.freeze.filter(|freeze| *freeze == Freeze::Stalled)?;
+    (record.revision == wanted.revision).then(|| wait(Rung::of_freeze(freeze), None))
+}
+
+/// What the next attempt of a slot is to be: what is wanted, or what the slot was while its update moves nothing.
+pub(super) fn next(
+    record: &NodeRecord,
+    wanted: &RunNodeGroupSpec,
+    group: &GroupContext<'_>,
+) -> LogicalNodeSpec {
+    let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
+    if group.freeze.is_none() {
+        return spec;
+    }
+    LogicalNodeSpec { spec: Arc::clone(&record.spec), revision: record.revision, ..spec }
+}
+
 /// Why nothing follows yet where nothing of the old revision is left.
 pub(super) fn awaits_others(
     record: &NodeRecord,
@@ -44,7 +67,9 @@ pub(super) fn awaits_others(
         return None;
     }
     let second = record.second.as_deref().map(|second| &second.record);
-    if let Some(live) = second.filter(|second| is_live(second)) {
+    // While an update is stalled its candidate does not take over, so nothing waits for that.
+    let comes = group.freeze != Some(Freeze::Stalled);
+    if let Some(live) = second.filter(|second| comes && is_live(second)) {
         return Some(wait(Rung::AwaitCandidate(live.attempt.ordinal), None));
     }
     group.budget.as_ref().and_then(Budget::awaits_others).map(|rung| wait(rung, None))

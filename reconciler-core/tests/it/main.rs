@@ -30,6 +30,7 @@ mod redaction;
 mod revisions;
 mod rollout;
 mod rollout_ends;
+mod rollout_frozen;
 mod shapes;
 mod trace;
 mod world;
