@@ -64,7 +64,10 @@ impl State {
         Ok(if live.same_content(&target) { Arc::clone(live) } else { Arc::new(target) })
     }
 
-    fn all_known<'a>(&self, groups: impl IntoIterator<Item = &'a GroupId>) -> Result<(), Refusal> {
+    pub(crate) fn all_known<'a>(
+        &self,
+        groups: impl IntoIterator<Item = &'a GroupId>,
+    ) -> Result<(), Refusal> {
         let unknown = groups.into_iter().find(|group| self.shape.group(group).is_none());
         unknown.map_or(Ok(()), |unknown| Err(self.unknown("group", unknown.as_str())))
     }
@@ -131,11 +134,18 @@ impl State {
     }
 }
 
+/// The group, if it is a job that may run.
 fn job(spec: &RunNodeGroupSpec) -> Result<&RunNodeGroupSpec, Refusal> {
+    let name = &spec.group;
+    if spec.power.is_all_off() {
+        return Err(Refusal {
+            hint: Some(format!("`levelhead start {name}` switches it on, then run it")),
+            ..refuse(RefusalKind::Invalid, format!("group `{name}` is switched off"))
+        });
+    }
     if spec.policy.kind == GroupKind::Job {
         return Ok(spec);
     }
-    let name = &spec.group;
     Err(Refusal {
         hint: Some(format!("`levelhead restart {name}` lets its workloads begin anew")),
         ..refuse(RefusalKind::Invalid, format!("group `{name}` is no job"))

@@ -12,7 +12,7 @@ use crate::{
     publish::Published,
     refusing::refuse,
     view::{DriftView, ExplainView, NodeView, Refusal, RefusalKind},
-    view_build::{decided, nodes},
+    view_build::nodes,
 };
 
 impl Published {
@@ -21,7 +21,7 @@ impl Published {
     /// # Errors
     /// Refuses a subject that is neither.
     pub fn explain(&self, subject: &str) -> Result<Vec<ExplainView>, Refusal> {
-        let plan = decided(self);
+        let plan = self.decided();
         let reasons: BTreeMap<&LogicalNodeId, &Reason> =
             plan.reasons.iter().map(|(slot, reason)| (slot, reason)).collect();
         let asked = |node: &NodeView| {
@@ -38,7 +38,7 @@ impl Published {
             };
             let drift = drifts.iter().filter(|drift| own(&drift.subject));
             let drift = drift.map(DriftView::from).collect();
-            ExplainView::new(node, explained, drift)
+            ExplainView::new(node, explained, drift, self.driver.is_some())
         };
         let ribbons = self.history.ribbons();
         let found = nodes(self, &plan, &ribbons).into_iter().filter(asked);

@@ -42,6 +42,8 @@ pub(crate) struct Follow {
     counts: BTreeMap<GroupId, u32>,
     /// How many nodes it declares as switched off.
     offs: BTreeMap<GroupId, u32>,
+    /// What its nodes are.
+    revisions: BTreeMap<GroupId, String>,
     /// What is wrong with its present content; told once per content (R188).
     problem: Option<String>,
     /// True if its valid content waits for an operator.
@@ -65,6 +67,7 @@ impl Follow {
             providers,
             counts: BTreeMap::new(),
             offs: BTreeMap::new(),
+            revisions: BTreeMap::new(),
             problem: None,
             waits: false,
             digest: None,
@@ -76,6 +79,7 @@ impl Follow {
         let news = applied != Some(content.digest.as_str());
         self.counts = content.shape.counts();
         self.offs = content.shape.offs();
+        self.revisions = config::revisions(&content.shape);
         self.digest = Some(content.digest.clone());
         self.waits = news && !self.auto;
         news && self.auto
@@ -102,6 +106,7 @@ impl Follow {
             problem: self.problem.clone().or(waits),
             differs,
             off_differs,
+            revised: config::revised(&self.revisions, &config::revisions(live)),
         }
     }
 }

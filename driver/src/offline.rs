@@ -97,7 +97,6 @@ impl Offline {
             pass: state.counters.pass,
             at: now,
             due: None,
-            settled: true,
             parallelism: state.parallelism,
         }
     }

@@ -152,20 +152,7 @@ impl State {
         source: &Source,
         now: Timestamp,
     ) -> Result<Confirmed, Refusal> {
-        let digest = match edit {
-            Edit::File { digest, .. } => Some(digest.clone()),
-            Edit::None
-            | Edit::Counts { .. }
-            | Edit::Down
-            | Edit::Stop { .. }
-            | Edit::Start { .. }
-            | Edit::Restart { .. }
-            | Edit::Run { .. }
-            | Edit::Remove { .. }
-            | Edit::Rollback { .. }
-            | Edit::Pause { .. }
-            | Edit::Resume { .. } => None,
-        };
+        let digest = if let Edit::File { digest, .. } = edit { Some(digest.clone()) } else { None };
         let target = self.target(edit)?;
         let mut commit = Commit { at: now, ..Commit::default() };
         let was_waiting = std::mem::replace(&mut self.mode, Mode::Driving) == Mode::Waiting;

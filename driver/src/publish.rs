@@ -1,13 +1,13 @@
 //! The immutable snapshot that faces read: publishing it costs the number of groups, not of nodes.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use checkpoint::record::ShapeSource;
 use reconciler_core::{
     desired::ClusterShape,
     id::{Fence, PassNumber},
-    observed::{ClusterState, GroupState, NodeRecord, Side, next_due},
-    reconcile::{Standing, standing},
+    observed::ClusterState,
+    reconcile::{Outlook, ReconcilePlan, Standing, outlook, standing},
     time::Timestamp,
 };
 
@@ -29,7 +29,6 @@ pub struct Published {
     pub(crate) pass: PassNumber,
     pub(crate) at: Timestamp,
     pub(crate) due: Option<Timestamp>,
-    pub(crate) settled: bool,
     /// Effects on their way at once, at most.
     pub(crate) parallelism: u32,
 }
@@ -50,40 +49,29 @@ impl Published {
         self.pass
     }
 
-    /// True if the driver has nothing on its way and nothing to decide before the next due time.
-    pub const fn is_settled(&self) -> bool {
-        self.settled
-    }
-
-    /// How the run stands.
+    /// How the run stands: costs the number of groups if it is as it should be, else that of nodes.
     pub fn state(&self) -> RunState {
-        let standing = self.standing();
-        match (&self.driver, standing.converged) {
-            (None, _) => RunState::Unattended,
-            (Some(_), true) => RunState::Converged,
-            (Some(_), false)
-                if standing.held.max(standing.gated) > 0
-                    && standing.working == 0
-                    && self.settled
-                    && !self.waits_to_move() =>
-            {
-                RunState::Held
-            }
-            (Some(_), false) => RunState::Converging,
+        if self.driver.is_some() && self.standing().converged {
+            return RunState::Converged;
         }
+        self.state_by(&self.outlook(&self.decided()))
     }
 
-    /// True if a node that does not serve waits for its time. What a serving one waits for, such as to be called
-    /// stable, brings the run no nearer to what is wanted.
-    fn waits_to_move(&self) -> bool {
-        let waits = |record: &NodeRecord| {
-            let second = record.side(Side::Second);
-            let beside = second.is_some_and(|second| next_due(second, self.at).is_some());
-            beside || (!record.is_ready() && next_due(record, self.at).is_some())
-        };
-        let ends = self.cluster.rollouts().any(|(_, rollout)| rollout.deadline.is_some());
-        let waiting = |group: &GroupState| group.records().any(|record| waits(record));
-        self.due.is_some() && (ends || self.cluster.groups().any(|(_, group)| waiting(group)))
+    /// What is not as it should be, by the decisions of `plan`.
+    pub(crate) fn outlook(&self, plan: &ReconcilePlan) -> Outlook {
+        outlook(&self.cluster, &self.shape, plan, self.at)
+    }
+
+    pub(crate) fn state_by(&self, outlook: &Outlook) -> RunState {
+        if self.driver.is_none() {
+            RunState::Unattended
+        } else if outlook.outstanding.is_empty() {
+            RunState::Converged
+        } else if outlook.is_stuck() {
+            RunState::Held
+        } else {
+            RunState::Converging
+        }
     }
 
     /// The digest-free facts that a face needs to look a slot up.
@@ -108,7 +96,6 @@ impl State {
         &self,
         driver: &DriverView,
         file: Option<&Arc<FileView>>,
-        in_flight: usize,
         now: Timestamp,
     ) -> Published {
         Published {
@@ -121,9 +108,6 @@ impl State {
             pass: self.counters.pass,
             at: now,
             due: self.next_due(),
-            settled: in_flight == 0
-                && self.work.is_empty()
-                && self.queued.values().all(BTreeSet::is_empty),
             parallelism: self.parallelism,
         }
     }

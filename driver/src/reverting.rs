@@ -40,6 +40,7 @@ impl State {
         groups: &[GroupId],
         paused: bool,
     ) -> Result<Arc<ClusterShape>, Refusal> {
+        self.all_known(groups)?;
         for group in groups {
             let message = match self.cluster.rollout(group) {
                 None => format!("there is no update of `{group}` under way"),
@@ -70,6 +71,7 @@ impl State {
 
     /// The live shape with `groups` at what served before their updates.
     pub(crate) fn rolled_back(&self, groups: &[GroupId]) -> Result<ClusterShape, Refusal> {
+        self.all_known(groups)?;
         let mut specs = Vec::new();
         for group in groups {
             let prior = self.cluster.rollout(group).and_then(|rollout| rollout.prior.as_ref());

@@ -308,9 +308,8 @@ impl Loop {
     pub(crate) fn publish(&mut self) {
         let applied = self.state.file_digest.as_deref();
         let file = self.follow.as_ref().map(|f| Arc::new(f.view(&self.state.shape, applied)));
-        let in_flight = self.dispatcher.in_flight();
         let now = self.now();
-        let published = self.state.published(&self.driver, file.as_ref(), in_flight, now);
+        let published = self.state.published(&self.driver, file.as_ref(), now);
         self.publisher.send_replace(Arc::new(published));
     }
 }

@@ -216,7 +216,7 @@ pub fn start_on<E>(
         fence: state.fence,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let first = Arc::new(state.published(&driver, None, 0, now));
+    let first = Arc::new(state.published(&driver, None, now));
     let (publisher, receiver) = watch::channel(first);
     let looping = Loop {
         dispatcher: dispatcher(&options, providers, fence, inbox.clone()),

@@ -7,7 +7,9 @@ use reconciler_core::{
     drift::classify,
     id::{GroupId, LogicalNodeId, RevisionDigest},
     observed::{Endpoint, GroupState, NodeRecord, NodeStage, Remains, Rollout, Side, StageName},
-    reconcile::{Reason, ReconcilePlan, Rung, held_back, reconcile},
+    reconcile::{
+        Outstanding, Reason, ReconcilePlan, Rung, WaitsFor, held_back, ready_on, reconcile,
+    },
 };
 
 use crate::{
@@ -15,8 +17,8 @@ use crate::{
     publish::Published,
     release::{group_hold_view, slot_hold_view},
     view::{
-        DriftView, GroupView, HoldView, NodeView, OrphanView, ProviderView, RunView, SecondView,
-        UpdateView, VIEW_SCHEMA,
+        DriftView, GroupView, HoldView, NodeView, OrphanView, OutstandingView, ProviderView,
+        RunView, SecondView, UpdateView, VIEW_SCHEMA, WaitsForView,
     },
 };
 
@@ -25,12 +27,25 @@ impl Published {
     pub fn view(&self) -> RunView {
         run_view(self)
     }
+
+    /// What the decider says of every slot now; what finds no place among the effects in flight waits for one.
+    pub(crate) fn decided(&self) -> ReconcilePlan {
+        let mut plan = reconcile(&self.cluster, &self.shape, self.at);
+        let groups = self.cluster.groups().filter(|(_, group)| group.busy() > 0);
+        let records = groups.flat_map(|(_, group)| group.records());
+        let in_flight = records.filter(|record| record.pending.is_some()).count();
+        let places = usize::try_from(self.parallelism).unwrap_or(usize::MAX);
+        plan.admit(places.saturating_sub(in_flight));
+        plan
+    }
 }
 
 fn run_view(published: &Published) -> RunView {
     let Published { cluster, shape, history, .. } = published;
     let standing = published.standing();
     let ribbons = history.ribbons();
+    let plan = published.decided();
+    let outlook = published.outlook(&plan);
     RunView {
         schema: VIEW_SCHEMA,
         run: shape.run.clone(),
@@ -40,15 +55,16 @@ fn run_view(published: &Published) -> RunView {
         changed_by: published.source.map(|source| source.as_str().to_owned()),
         pass: published.pass,
         at: published.at,
-        state: published.state(),
+        state: published.state_by(&outlook),
         want: standing.want,
         ready: standing.ready,
         due: published.due,
         ribbon_len: u32::try_from(ribbons.len()).unwrap_or(0),
         file: published.file.as_deref().cloned(),
         groups: groups(published),
-        nodes: nodes(published, &decided(published), &ribbons),
+        nodes: nodes(published, &plan, &ribbons),
         holds: holds(published),
+        outstanding: outlook.outstanding.iter().map(outstanding).collect(),
         passes: history.passes().cloned().collect(),
         events: history.events().cloned().collect(),
         orphans: cluster.groups().flat_map(|(_, group)| orphans(group)).collect(),
@@ -82,10 +98,11 @@ fn groups(published: &Published) -> Vec<GroupView> {
     for (name, group) in published.cluster.groups() {
         let view = views.remove(name).or_else(|| undeclared(name, group));
         if let Some(view) = view {
-            let wanted = published.shape.group(name).map(|spec| spec.revision);
+            let spec = published.shape.group(name).map(AsRef::as_ref);
+            let wanted = spec.map(|spec| spec.revision);
             let rollout = published.cluster.rollout(name);
             let update = rollout.map(|rollout| update(rollout, group, wanted));
-            views.insert(name.clone(), GroupView { update, ..observed(view, group) });
+            views.insert(name.clone(), GroupView { update, ..observed(view, group, spec) });
         }
     }
     views.into_values().collect()
@@ -107,7 +124,7 @@ fn declared(published: &Published, spec: &RunNodeGroupSpec) -> GroupView {
         completed: (spec.policy.kind == GroupKind::Job).then_some(0),
         after: spec.policy.after.clone(),
         waits_for: lacks.iter().map(ToString::to_string).collect(),
-        revision: spec.revision.to_string().chars().take(12).collect(),
+        revision: spec.revision.short(),
         command: spec.spec.boot.command.clone(),
         stages: Vec::new(),
         update: None,
@@ -131,17 +148,17 @@ fn undeclared(name: &GroupId, group: &GroupState) -> Option<GroupView> {
         completed: (record.policy.kind == GroupKind::Job).then_some(0),
         after: record.policy.after.clone(),
         waits_for: Vec::new(),
-        revision: record.revision.to_string().chars().take(12).collect(),
+        revision: record.revision.short(),
         command: record.spec.boot.command.clone(),
         stages: Vec::new(),
         update: None,
     })
 }
 
-fn observed(view: GroupView, group: &GroupState) -> GroupView {
+fn observed(view: GroupView, group: &GroupState, spec: Option<&RunNodeGroupSpec>) -> GroupView {
     let stages = StageName::ALL.into_iter().map(|stage| (stage, group.in_stage(stage)));
     GroupView {
-        ready: group.ready(),
+        ready: spec.map_or(0, |spec| ready_on(group, spec)),
         held: group.held() + u32::from(group.hold().is_some()),
         deleting: group.deleting(),
         failing: group.failing(),
@@ -165,15 +182,18 @@ fn update(rollout: &Rollout, group: &GroupState, wanted: Option<RevisionDigest>)
     }
 }
 
-/// What the decider says of every slot now; what finds no place among the effects in flight waits for one.
-pub(crate) fn decided(published: &Published) -> ReconcilePlan {
-    let mut plan = reconcile(&published.cluster, &published.shape, published.at);
-    let groups = published.cluster.groups().filter(|(_, group)| group.busy() > 0);
-    let records = groups.flat_map(|(_, group)| group.records());
-    let in_flight = records.filter(|record| record.pending.is_some()).count();
-    let places = usize::try_from(published.parallelism).unwrap_or(usize::MAX);
-    plan.admit(places.saturating_sub(in_flight));
-    plan
+fn outstanding(one: &Outstanding) -> OutstandingView {
+    OutstandingView {
+        subject: one.slot.as_ref().map_or_else(|| one.group.to_string(), ToString::to_string),
+        count: one.count,
+        why: one.why.to_string(),
+        waits_for: match one.waits_for {
+            WaitsFor::Itself => WaitsForView::Itself,
+            WaitsFor::Others => WaitsForView::Others,
+            WaitsFor::Person => WaitsForView::Person,
+        },
+        way_out: one.way_out.clone(),
+    }
 }
 
 /// Every slot as it is shown.
@@ -286,18 +306,13 @@ fn node(
         pending: record.pending.as_ref().map(|pending| pending.command),
         failures: record.backoff.failures,
         due: reason.and_then(|reason| reason.until),
-        reason: reason.map_or_else(|| steady(record).to_string(), ToString::to_string),
+        reason: reason.map_or_else(|| Rung::at_rest(record).to_string(), ToString::to_string),
         last_error: last_error(record),
         endpoint: record.stage.endpoint().map(endpoint),
         lease: record.stage.lease().map(|lease| lease.id.to_string()),
         second: None,
         ribbon,
     }
-}
-
-/// Why a record needs nothing.
-fn steady(record: &NodeRecord) -> Rung {
-    if record.is_completed() { Rung::Completed } else { Rung::Steady }
 }
 
 /// How far an attempt had come, for the track of one that failed.

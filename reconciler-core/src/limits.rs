@@ -59,3 +59,6 @@ pub const GATE_EDGES_MAX: usize = 16;
 pub const PROGRESS_DEADLINE: Millis = Millis::from_secs(300);
 /// How old a look may be that promotes a candidate: older ones speak of the past (R173).
 pub const FRESH_LOOK: Millis = Millis::from_secs(30);
+
+/// Reasons why slots of one group are not as they should be that are told apart: as many as a person reads.
+pub const OUTSTANDING_MAX: usize = 16;

@@ -6,10 +6,11 @@ use reconciler_core::{
     desired::{GateCondition, Gates, GroupKind, find_cycle},
     id::GroupId,
 };
+use toml::{Spanned, de::DeValue};
 
 use super::{
     diagnostic::{Diagnostic, Report},
-    reader::{At, Section},
+    reader::{At, Section, wrong_type},
     suggest::{listed, nearest},
 };
 
@@ -32,7 +33,7 @@ struct Gate {
 impl Declared {
     /// Reads `kind` and `after` of a group.
     pub(super) fn read(name: &At<&str>, group: &Section<'_>, out: &mut Report) -> Self {
-        let after = group.text_map("after", out);
+        let after = gates(group, out);
         let after = after.into_iter().map(|(on, value)| Gate {
             on: on.value.to_owned(),
             span: on.span,
@@ -56,6 +57,23 @@ impl Declared {
         let gate = |gate: &Gate| Some((gate.on.parse().ok()?, gate.condition.as_ref()?.0));
         self.after.iter().filter_map(gate).collect()
     }
+}
+
+/// The gates as they stand; a list of names lacks what is waited for.
+fn gates<'d>(group: &Section<'d>, out: &mut Report) -> Vec<(At<&'d str>, At<&'d str>)> {
+    let Some(value) = group.raw("after").filter(|value| !value.get_ref().is_table()) else {
+        return group.text_map("after", out);
+    };
+    let value_of = value.get_ref();
+    let items = value_of.as_array().into_iter().flatten().map(Spanned::get_ref);
+    let mut names: Vec<&str> = items.chain([value_of]).filter_map(DeValue::as_str).collect();
+    if names.is_empty() {
+        names.push("db");
+    }
+    let gates: Vec<String> = names.iter().map(|name| format!("{name} = \"ready\"")).collect();
+    let hint = format!("write after = {{ {} }}", gates.join(", "));
+    out.push(wrong_type(value, "a table of groups, each with what is waited for").hint(hint));
+    Vec::new()
 }
 
 fn kind(group: &Section<'_>, out: &mut Report) -> GroupKind {

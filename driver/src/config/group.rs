@@ -15,7 +15,7 @@ use super::{
     gates::{self, Declared},
     keys, policy,
     provider::{self, Providers},
-    reader::{At, Section},
+    reader::{At, Section, wrong_type},
     shape,
 };
 
@@ -95,6 +95,13 @@ fn one(
 }
 
 fn power(section: &Section<'_>, out: &mut Report) -> Power {
+    if let Some(value) = section.raw("power")
+        && let Some(on) = value.get_ref().as_bool()
+    {
+        let hint = format!("write power = \"{}\"", if on { "on" } else { "off" });
+        out.push(wrong_type(value, "a string").hint(hint));
+        return Power::default();
+    }
     let Some(power) = section.text("power", out) else { return Power::default() };
     match power.value {
         "on" => Power::default(),

@@ -30,7 +30,7 @@ mod update;
 mod writeback;
 
 pub use catalogue::Catalogue;
-pub use compare::differs;
+pub use compare::{differs, revised, revisions};
 pub use diagnostic::Diagnostic;
 pub use load::{Confirm, FORMAT_VERSION, Loaded, check, identify, load};
 pub use provider::ProviderDecl;

@@ -139,7 +139,13 @@ fn percent(
 ) -> Option<At<Amount>> {
     let digits = text.trim().strip_suffix('%').map(str::trim_end);
     let digits = digits.filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
-    let share = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|share| *share <= 100);
+    let share = digits.map(|digits| digits.parse::<u32>().unwrap_or(u32::MAX));
+    if share.is_some_and(|share| share > 100) {
+        let message = format!("`{key}` is more than the whole group: `{text}`");
+        let hint = "write a share from \"0%\" to \"100%\"";
+        out.push(Diagnostic::new(value.span(), message).hint(hint));
+        return None;
+    }
     if share.is_none() {
         let message = format!("`{key}` is not a share of the group: `{text}`");
         out.push(Diagnostic::new(value.span(), message).hint(AMOUNT_HINT));

@@ -1,7 +1,7 @@
 //! One slot explained in full, as plain data.
 
 use reconciler_core::{
-    reconcile::{Explanation, Known},
+    reconcile::{Blocker, Explanation, Known},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,15 @@ pub struct FactView {
     pub value: FactValue,
 }
 
+/// What stands in a slot's way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockerView {
+    /// What it is.
+    pub what: String,
+    /// The command that leads on, where a person is needed.
+    pub way_out: Option<String>,
+}
+
 /// A slot explained in full: the node as it is shown, and what was read to decide it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainView {
@@ -41,13 +50,21 @@ pub struct ExplainView {
     /// Every fact that the rung read.
     pub facts: Vec<FactView>,
     /// What stands in the way.
-    pub blockers: Vec<String>,
+    pub blockers: Vec<BlockerView>,
     /// What of the slot is not as it should be.
     pub drift: Vec<DriftView>,
+    /// True if a driver says so; otherwise it is what the journal says, and nobody looks.
+    pub driven: bool,
 }
 
 impl ExplainView {
-    pub(crate) fn new(node: NodeView, explained: Explanation, drift: Vec<DriftView>) -> Self {
+    pub(crate) fn new(
+        node: NodeView,
+        explained: Explanation,
+        drift: Vec<DriftView>,
+        driven: bool,
+    ) -> Self {
+        let blocker = |Blocker { what, way_out }: Blocker| BlockerView { what, way_out };
         let fact = |(name, known): (&str, Known)| FactView {
             name: name.to_owned(),
             value: match known {
@@ -60,8 +77,9 @@ impl ExplainView {
             node: NodeView { reason: explained.line, due: explained.due, ..node },
             rung: explained.rung.to_owned(),
             facts: explained.facts.into_iter().map(fact).collect(),
-            blockers: explained.blockers,
+            blockers: explained.blockers.into_iter().map(blocker).collect(),
             drift,
+            driven,
         }
     }
 }

@@ -9,10 +9,10 @@ mod reply;
 mod run;
 
 pub use drift::DriftView;
-pub use explain::{ExplainView, FactValue, FactView};
+pub use explain::{BlockerView, ExplainView, FactValue, FactView};
 pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};
 pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
 pub use run::{
-    DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, PassView,
-    ProviderView, RunState, RunView, SecondView, UpdateView, VIEW_SCHEMA,
+    DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, OutstandingView,
+    PassView, ProviderView, RunState, RunView, SecondView, UpdateView, VIEW_SCHEMA, WaitsForView,
 };

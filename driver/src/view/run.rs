@@ -23,7 +23,8 @@ pub enum RunState {
     Converged,
     /// Steps are being taken or awaited.
     Converging,
-    /// Nothing moves because of a hold or a gate that stays closed; everything else is as wanted.
+    /// Something is not as wanted, and nothing of it moves before a person acts: because of a hold, a paused update, a
+    /// gate that stays closed, or what no record accounts for.
     Held,
     /// Nothing is driving the run: what is shown is what the journal says.
     Unattended,
@@ -54,6 +55,10 @@ pub struct FileView {
     /// Groups of which another number is switched off: (group, in the file, live).
     #[serde(default)]
     pub off_differs: Vec<(GroupId, u32, u32)>,
+    /// Groups whose nodes are something else than the file says, as after a rollback: (group, the first digits of the
+    /// file's revision, of the live one).
+    #[serde(default)]
+    pub revised: Vec<(GroupId, String, String)>,
 }
 
 /// One group.
@@ -67,7 +72,7 @@ pub struct GroupView {
     pub provider: ProviderName,
     /// How many nodes there should be.
     pub want: u32,
-    /// How many are ready.
+    /// How many of those that are not switched off are ready.
     pub ready: u32,
     /// How many slots are held.
     pub held: u32,
@@ -196,6 +201,44 @@ pub struct HoldView {
     pub way_out: String,
 }
 
+/// Whom something that is not as it should be waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsForView {
+    /// Nobody: it moves by itself.
+    Itself,
+    /// Other nodes.
+    Others,
+    /// A person.
+    Person,
+}
+
+/// Slots of one group that are not as they should be for one reason, or the group itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutstandingView {
+    /// The first of the slots, or the group.
+    pub subject: String,
+    /// How many slots, or things.
+    pub count: u32,
+    /// Why, in one line.
+    pub why: String,
+    /// Whom it waits for.
+    pub waits_for: WaitsForView,
+    /// The command that leads on, where there is one.
+    pub way_out: Option<String>,
+}
+
+impl OutstandingView {
+    /// What is not as it should be, in one line.
+    pub fn line(&self) -> String {
+        let Self { subject, count, why, .. } = self;
+        match count.saturating_sub(1) {
+            0 => format!("{subject}: {why}"),
+            more => format!("{subject} and {more} more: {why}"),
+        }
+    }
+}
+
 /// One pass that did something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassView {
@@ -298,6 +341,9 @@ pub struct RunView {
     pub nodes: Vec<NodeView>,
     /// Open holds.
     pub holds: Vec<HoldView>,
+    /// What is not as it should be, and why; nothing once the run has converged.
+    #[serde(default)]
+    pub outstanding: Vec<OutstandingView>,
     /// The last passes that did something, newest first.
     pub passes: Vec<PassView>,
     /// The last events, newest first.

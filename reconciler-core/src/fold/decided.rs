@@ -165,11 +165,7 @@ fn begin_again(f: &mut Folding<'_>, spec: LogicalNodeSpec) -> Verdict {
 /// The candidate serves from now on; what served before begins to go in the same instant, so that at no time
 /// two attempts of one slot count as wanted.
 fn promote(f: &mut Folding<'_>) -> Verdict {
-    let live = |second: &Second| {
-        let ended = matches!(second.record.stage, NodeStage::Failed { .. });
-        second.record.deletion.is_none() && !ended && !second.record.is_destroyed()
-    };
-    let Some(mut second) = f.record.second.take_if(|second| live(second)) else {
+    let Some(mut second) = f.record.second.take_if(|second| second.record.is_live()) else {
         return Verdict::Illegal;
     };
     core::mem::swap(f.record, &mut second.record);

@@ -306,6 +306,11 @@ impl NodeRecord {
         self.stage.is_completed() && self.deletion.is_none()
     }
 
+    /// True if it is of a job whose workload serves and has not ended.
+    pub fn is_working(&self) -> bool {
+        self.policy.kind == GroupKind::Job && self.is_ready() && !self.is_completed()
+    }
+
     /// True if a workload of it may run: one was started, or may have been.
     pub fn may_run(&self) -> bool {
         self.stage.has_workload() || self.is_under_way(CommandKind::StartBootstrap)
@@ -315,6 +320,12 @@ impl NodeRecord {
     pub fn is_under_way(&self, command: CommandKind) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.command == command)
             || self.ambiguity.as_ref().is_some_and(|open| open.command == command)
+    }
+
+    /// True while the attempt may still come to serve.
+    pub const fn is_live(&self) -> bool {
+        let failed = matches!(self.stage, NodeStage::Failed { .. });
+        self.deletion.is_none() && !failed && !self.is_destroyed()
     }
 
     /// True if nothing of the attempt is left.

@@ -1,7 +1,7 @@
 //! What a plan means for each slot, in one word and one line.
 
 use crate::{
-    desired::{ClusterShape, GroupKind, RunNodeGroupSpec},
+    desired::{ClusterShape, RunNodeGroupSpec},
     id::LogicalNodeId,
     observed::{ClusterState, NodeRecord, NodeStage},
 };
@@ -51,6 +51,9 @@ pub(super) fn of_slot(
         (None, Some(_)) => (ChangeKind::Create, "wanted, and not there"),
         (Some(_), None) if target.group(&slot.group).is_none() => {
             (ChangeKind::Destroy, "its group is no longer declared")
+        }
+        (Some(_), None) if target.group(&slot.group).is_some_and(|group| group.count == 0) => {
+            (ChangeKind::Destroy, "its group wants no nodes")
         }
         (Some(_), None) => (ChangeKind::Destroy, "its index is beyond the count"),
         (Some(record), Some(wanted)) => {
@@ -103,8 +106,7 @@ fn of_its_revision(
     if behind && record.stage.has_workload() {
         return Some((ChangeKind::Restart, "it is to begin anew"));
     }
-    let job = wanted.policy.kind == GroupKind::Job;
-    if record.is_ready() && job && !record.is_completed() {
+    if record.is_working() {
         return Some((ChangeKind::Repair, "its job runs, and is not completed yet"));
     }
     if record.is_ready() {

@@ -1,5 +1,6 @@
 //! The plan of a change: the decider itself, run to its fixpoint on a predicted state (D2).
 
+mod blocked;
 mod change;
 mod graph;
 mod header;

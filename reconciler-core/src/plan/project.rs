@@ -9,6 +9,7 @@ use alloc::{
 };
 
 use super::{
+    blocked::{is_blocking, stays_as_it_was},
     change,
     graph::{Graph, GraphError},
     header::{PlanHeader, PlanInput, Scope},
@@ -20,14 +21,13 @@ use super::{
     stored::{Specs, hash_plan},
 };
 use crate::{
-    desired::GroupKind,
     drift::{Drift, refusals},
     effect::{CommandKind, EffectReport, ExitStatus, Look, NodeManagerCommand, WorkloadState},
     fold::{Fact, Verdict},
     id::{AttemptId, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
     observed::{ClusterState, Handle, NodeRecord, Pending, Side},
-    reconcile::{Parked, Reason, Rung, reconcile_some},
+    reconcile::{Parked, Reason, reconcile_some},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -83,6 +83,10 @@ pub fn project(
         refuse_doubt(observed, input, &projection.steps)?;
     }
     let header = PlanHeader::new(observed, input, scope);
+    let (state, last) = (&projection.state, &projection.last);
+    projection
+        .blocked
+        .retain(|slot, _| !last.contains_key(slot) || !stays_as_it_was(slot, state, input.target));
     let specs = projection.specs;
     let steps = in_order(projection.steps).map_err(ProjectError::Graph)?;
     let impacts: Vec<Impact> = projection.impacts.finish(&projection.state, input.target).collect();
@@ -374,26 +378,5 @@ const fn leads_to(before: CommandKind, kind: CommandKind) -> bool {
 /// True for the node of a job that serves: a fault-free future ends it well.
 fn ends_well(record: &NodeRecord) -> bool {
     let free = !record.is_open() && record.hold.is_none();
-    let job = record.policy.kind == GroupKind::Job;
-    job && free && record.is_ready() && !record.is_completed()
-}
-
-/// True for rungs that a fault-free future does not leave.
-fn is_blocking(rung: &Rung) -> bool {
-    matches!(
-        rung,
-        Rung::Held(..)
-            | Rung::GroupHeld(_)
-            | Rung::Ambiguous(_)
-            | Rung::EffectPending(_)
-            | Rung::Overshoot { .. }
-            | Rung::Gate(_)
-            | Rung::Dependents(_)
-            | Rung::Turn { .. }
-            | Rung::UpdatePaused
-            | Rung::AwaitTurn { .. }
-            | Rung::AwaitOthersGone { .. }
-            | Rung::AwaitCandidate(_)
-            | Rung::AwaitSecondGone(_)
-    )
+    free && record.is_working()
 }

@@ -84,7 +84,7 @@ impl Budget {
         if may_add == 0 && may_take == 0 {
             return;
         }
-        may_take = may_take.saturating_sub(observed(state, wanted, now));
+        may_take = may_take.saturating_sub(young(state, wanted, now));
         for record in state.records().take_while(|record| record.slot.index < wanted.count) {
             if may_add == 0 && may_take == 0 {
                 return;
@@ -161,16 +161,16 @@ fn gives_way(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> bool {
 }
 
 /// How many ready nodes of the wanted revision have not proved themselves yet; they count as missing.
-fn observed(state: &GroupState, wanted: &RunNodeGroupSpec, now: Timestamp) -> u32 {
+pub(super) fn young(state: &GroupState, wanted: &RunNodeGroupSpec, now: Timestamp) -> u32 {
     let observation = wanted.policy.update.observation;
     if observation.get() == 0 {
         return 0;
     }
-    let young = |record: &NodeRecord| {
+    let unproven = |record: &NodeRecord| {
         record.is_ready()
             && record.revision == wanted.revision
             && record.ready_since().is_some_and(|since| since.after(observation) > now)
     };
     let records = state.records().take_while(|record| record.slot.index < wanted.count);
-    u32::try_from(records.filter(|record| young(record)).count()).unwrap_or(u32::MAX)
+    u32::try_from(records.filter(|record| unproven(record)).count()).unwrap_or(u32::MAX)
 }

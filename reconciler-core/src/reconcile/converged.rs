@@ -11,14 +11,12 @@ use crate::{
 pub struct Standing {
     /// How many nodes are wanted, without those that are switched off.
     pub want: u32,
-    /// How many of the known nodes are ready.
+    /// How many of those are ready; never more than are wanted.
     pub ready: u32,
     /// How many slots or groups are held.
     pub held: u32,
     /// How many groups have nodes that wait for other groups.
     pub gated: u32,
-    /// How many workloads of jobs are under way.
-    pub working: u32,
     /// How many slots have failed since they were last dormant.
     pub failing: u32,
     /// True if every wanted node is ready at the wanted revision, nothing else is there, and it can be looked at
@@ -69,6 +67,16 @@ fn rests(record: &NodeRecord) -> bool {
     !record.may_run() && record.deletion.is_none() && !gone
 }
 
+/// How many of the nodes that are wanted on are ready.
+pub fn ready_on(seen: &GroupState, spec: &RunNodeGroupSpec) -> u32 {
+    if spec.power.is_all_off() {
+        return 0;
+    }
+    let off = spec.power.off_slots(spec.count).filter_map(|index| seen.record(index));
+    let off = off.filter(|record| record.is_ready()).count();
+    seen.ready_within(spec.count).saturating_sub(u32::try_from(off).unwrap_or(u32::MAX))
+}
+
 /// Compares the counts of what is with what should be.
 pub fn standing(observed: &ClusterState, desired: &ClusterShape) -> Standing {
     let mut standing = Standing { converged: true, ..Standing::default() };
@@ -77,17 +85,14 @@ pub fn standing(observed: &ClusterState, desired: &ClusterShape) -> Standing {
         let seen = observed.group(&spec.group).map(AsRef::as_ref);
         let gated = !held_back(observed, desired, spec).is_empty();
         standing.gated = standing.gated.saturating_add(u32::from(gated));
-        if let Some(seen) = seen.filter(|_| spec.policy.kind == GroupKind::Job) {
-            let working = seen.started().saturating_sub(seen.completed());
-            standing.working = standing.working.saturating_add(working);
-        }
+        let ready = seen.map_or(0, |seen| ready_on(seen, spec));
+        standing.ready = standing.ready.saturating_add(ready);
         standing.converged &= group_converged(seen, Some(spec));
         // Of what cannot be looked at nothing is claimed (R162).
         let provider = observed.providers().get(&spec.spec.provider);
         standing.converged &= spec.count == 0 || !provider.is_some_and(ProviderState::is_blind);
     }
     for (name, group) in observed.groups() {
-        standing.ready = standing.ready.saturating_add(group.ready());
         standing.failing = standing.failing.saturating_add(group.failing());
         let held = group.held().saturating_add(u32::from(group.hold().is_some()));
         standing.held = standing.held.saturating_add(held);

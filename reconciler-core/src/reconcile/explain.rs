@@ -10,7 +10,10 @@ use alloc::{
 };
 use core::fmt;
 
-use super::reason::{Reason, Rung};
+use super::{
+    blockers::Blocker,
+    reason::{Reason, Rung},
+};
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
     effect::CommandKind,
@@ -42,8 +45,8 @@ pub struct Explanation {
     pub line: String,
     /// Every fact that the rung read, by name.
     pub facts: Vec<(&'static str, Known)>,
-    /// What stands in its way, with the command that leads on where a person is needed.
-    pub blockers: Vec<String>,
+    /// What stands in its way.
+    pub blockers: Vec<Blocker>,
     /// When its answer changes by itself, if it does.
     pub due: Option<Timestamp>,
 }
@@ -57,9 +60,7 @@ pub fn explain(
     now: Timestamp,
 ) -> Explanation {
     let record = observed.record(slot).map(AsRef::as_ref);
-    let completed = record.is_some_and(NodeRecord::is_completed);
-    let rung = if completed { Rung::Completed } else { Rung::Steady };
-    let steady = Reason { rung, until: None };
+    let steady = Reason { rung: record.map_or(Rung::Steady, Rung::at_rest), until: None };
     let reason = reason.unwrap_or(&steady);
     let sight = Sight {
         record,
@@ -156,6 +157,7 @@ impl Sight<'_> {
             | Rung::Settling
             | Rung::Rest
             | Rung::Stabilising
+            | Rung::Working
             | Rung::TimeOut
             | Rung::AwaitEndpoint => self.times(facts),
             Rung::Expire | Rung::EffectPending(_) => self.pending(facts),

@@ -292,7 +292,10 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
         NodeStage::HandedOff { stable_at, .. } if now >= *stable_at => {
             Decision::Move(Transition::Rest)
         }
-        NodeStage::HandedOff { stable_at, .. } => wait(Rung::Stabilising, Some(*stable_at)),
+        NodeStage::HandedOff { stable_at, .. } => {
+            let rung = if record.is_working() { Rung::Working } else { Rung::Stabilising };
+            wait(rung, Some(*stable_at))
+        }
         NodeStage::Dormant { .. }
         | NodeStage::LeaseRequested
         | NodeStage::Failed { .. }

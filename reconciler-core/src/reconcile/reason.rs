@@ -11,7 +11,7 @@ use crate::{
     fold::Transition,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId},
-    observed::{DeleteReason, Freeze},
+    observed::{DeleteReason, Freeze, NodeRecord},
     redact::Redacted,
     time::Timestamp,
 };
@@ -91,6 +91,8 @@ pub enum Rung {
         /// How many are to.
         want: u32,
     },
+    /// The workload of its job runs, and has not ended yet.
+    Working,
     /// The workload of its job ended well.
     Completed,
     /// Its endpoint is not known yet.
@@ -181,6 +183,7 @@ impl fmt::Display for Rung {
             Self::Turn { ready, want } => {
                 write!(f, "begins anew in its turn: {ready} of {want} are ready")
             }
+            Self::Working => f.write_str("its job runs, and is not completed yet"),
             Self::Completed => f.write_str("completed: its workload ended well"),
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
@@ -236,6 +239,17 @@ impl Rung {
         }
     }
 
+    /// Where a record stands that needs nothing.
+    pub fn at_rest(record: &NodeRecord) -> Self {
+        if record.is_completed() {
+            Self::Completed
+        } else if record.is_working() {
+            Self::Working
+        } else {
+            Self::Steady
+        }
+    }
+
     /// The stable name of the rung.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -264,6 +278,7 @@ impl Rung {
             Self::Dependents(_) => "dependents",
             Self::Off => "off",
             Self::Turn { .. } => "turn",
+            Self::Working => "working",
             Self::Completed => "completed",
             Self::AwaitEndpoint => "await-endpoint",
             Self::Settling => "settling",

@@ -8,7 +8,6 @@ use super::{
     ladder,
     reason::Rung,
     room::{past_freeze, past_gates, within_spare_room},
-    turn::is_live,
 };
 use crate::{
     desired::RunNodeGroupSpec,
@@ -91,7 +90,7 @@ fn takes_over(
     group: &GroupContext<'_>,
 ) -> Option<Decision> {
     let wanted = wanted.filter(|_| group.freeze != Some(Freeze::Stalled))?;
-    let takes = present.is_destroyed() && is_live(record) && record.revision == wanted.revision;
+    let takes = present.is_destroyed() && record.is_live() && record.revision == wanted.revision;
     takes.then_some(Decision::Move(Transition::Promote))
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     desired::{LogicalNodeSpec, RunNodeGroupSpec},
     fold::Transition,
-    observed::{DeleteReason, Freeze, NodeRecord, NodeStage},
+    observed::{DeleteReason, Freeze, NodeRecord},
 };
 
 /// What a node of another revision does, if it has its turn.
@@ -69,7 +69,7 @@ pub(super) fn awaits_others(
     let second = record.second.as_deref().map(|second| &second.record);
     // While an update is stalled its candidate does not take over, so nothing waits for that.
     let comes = group.freeze != Some(Freeze::Stalled);
-    if let Some(live) = second.filter(|second| comes && is_live(second)) {
+    if let Some(live) = second.filter(|second| comes && second.is_live()) {
         return Some(wait(Rung::AwaitCandidate(live.attempt.ordinal), None));
     }
     group.budget.as_ref().and_then(Budget::awaits_others).map(|rung| wait(rung, None))
@@ -84,7 +84,7 @@ pub(super) fn or_awaited(
 ) -> Decision {
     let idle = matches!(
         &decision,
-        Decision::Steady | Decision::Wait(Reason { rung: Rung::Stabilising, .. })
+        Decision::Steady | Decision::Wait(Reason { rung: Rung::Stabilising | Rung::Working, .. })
     );
     let outdated = wanted.is_some_and(|wanted| wanted.revision != record.revision);
     let (Some(budget), true) = (&group.budget, idle && outdated) else { return decision };
@@ -92,16 +92,10 @@ pub(super) fn or_awaited(
         Decision::Wait(reason) => reason.until,
         Decision::Steady | Decision::Start(_) | Decision::Command(_) | Decision::Move(_) => None,
     };
-    let live = record.second.as_deref().filter(|second| is_live(&second.record));
+    let live = record.second.as_deref().filter(|second| second.record.is_live());
     let rung = live.map_or_else(
         || budget.waits(),
         |second| Rung::AwaitCandidate(second.record.attempt.ordinal),
     );
     wait(rung, until)
-}
-
-/// True while the second attempt may still become the present one.
-pub(super) fn is_live(second: &NodeRecord) -> bool {
-    let failed = matches!(second.stage, NodeStage::Failed { .. });
-    second.deletion.is_none() && !failed && !second.is_destroyed()
 }

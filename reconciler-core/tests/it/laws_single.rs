@@ -10,7 +10,7 @@ use reconciler_core::{
     hold::Hold,
     id::{GroupId, LogicalNodeId},
     observed::{ClusterState, GroupState, NodeRecord, Side, StageName, next_due},
-    reconcile::{ReconcilePlan, reconcile, reconcile_some},
+    reconcile::{ReconcilePlan, outlook, reconcile, reconcile_some, standing},
     time::Timestamp,
 };
 
@@ -37,6 +37,10 @@ pub(crate) fn decide(
     assert_eq!(records(state), before, "a decision changes nothing (R3)");
     one_step_each(&full);
     room(state, shape, &full);
+    let lacks = !outlook(state, shape, &full, now).outstanding.is_empty();
+    let stands = standing(state, shape);
+    assert_eq!(lacks, !stands.converged, "what is not there is named (P7)");
+    assert!(stands.ready <= stands.want, "never more are ready than are wanted: {stands:?}");
     some
 }
 

@@ -20,6 +20,7 @@ mod laws;
 mod laws_single;
 mod listings;
 mod operator;
+mod outlook;
 mod plan_graph;
 mod plan_hash;
 mod plan_refusal;

@@ -75,6 +75,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::Off
         | Rung::Turn { .. }
         | Rung::BeginDelete(DeleteReason::Rerun)
+        | Rung::Working
         | Rung::Completed
         | Rung::AwaitTurn { .. }
         | Rung::UpdatePaused
@@ -151,7 +152,8 @@ fn every_slot_in_every_state_is_explained_in_full() {
             names(&explained, &[format!("due: {}", ms(until))]);
         }
         let held = matches!(rung, Rung::Held(..));
-        let command = explained.blockers.iter().any(|b| b.contains("levelhead release web-0"));
+        let command =
+            explained.blockers.iter().any(|b| b.to_string().contains("levelhead release web-0"));
         assert_eq!(held, command, "a hold names its way out (P6)");
     }
     let many = [

@@ -90,6 +90,8 @@ fn a_restart_in_a_pause_moves_nothing() {
     let (kind, why) = only(&plan.changes, "web-2").expect("a change");
     assert_eq!(kind, ChangeKind::Restart);
     assert!(why.contains("as it was"), "{why}");
+    let blocked: Vec<_> = plan.blocked.iter().map(|(at, _)| at.to_string()).collect();
+    assert_eq!(blocked, ["web-1"], "who begins anew is not held");
     assert!(plan.steps.iter().all(|step| step.attempt == before && step.revision == first));
     world.reshape(shape);
     run(&mut world, 20, |_, _| Fate::Succeed);
@@ -109,7 +111,9 @@ fn what_is_lost_in_a_pause_comes_back_as_it_was() {
         let before: Vec<_> =
             ["web-0", "web-1", "web-2"].map(|slot| revision(&world, slot)).to_vec();
         assert!(before.iter().any(|one| *one != wanted(&world)), "{mode:?}");
-        ["web-0", "web-1", "web-2"].iter().for_each(|slot| lose(&mut world, slot));
+        for slot in ["web-0", "web-1", "web-2"] {
+            lose(&mut world, slot);
+        }
         let plan = plan_of(&world.state, &world.shape, Scope::All, world.now);
         assert!(plan.changes.iter().all(|c| c.kind == ChangeKind::Repair), "{:?}", plan.changes);
         assert!(plan.impacts.is_empty(), "{:?}", plan.impacts);
@@ -251,10 +255,12 @@ proptest! {
             }
             for _ in 0..rounds {
                 let plan = reconcile(&world.state, &world.shape, world.now);
-                let begins = plan.transitions.iter().filter_map(|(slot, transition)| match transition {
-                    Transition::Restart(spec) => Some((slot.index, spec.revision)),
-                    Transition::Candidate(_) => Some((slot.index, wanted(&world))),
-                    _ => None,
+                let target = wanted(&world);
+                let begins = plan.transitions.iter().filter_map(|(slot, transition)| {
+                    if let Transition::Restart(spec) = transition {
+                        return Some((slot.index, spec.revision));
+                    }
+                    matches!(transition, Transition::Candidate(_)).then_some((slot.index, target))
                 });
                 for (at, revision) in begins {
                     prop_assert_eq!(revision, before[at as usize]);

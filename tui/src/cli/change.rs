@@ -10,7 +10,7 @@ use super::{
     plan,
 };
 
-/// Shows `edit` or carries it out. `words` are the verb and what it names with the file, as they could be typed.
+/// Shows `edit` or carries it out. `words` are the verb and what it names.
 pub(crate) async fn run(
     context: &Context,
     edit: Edit,

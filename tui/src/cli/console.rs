@@ -51,6 +51,7 @@ pub(crate) async fn run(
         read_only,
         embedded,
         who: who(),
+        place: context.place.clone(),
     };
     if let Some(link) = context.attached().await? {
         return shown(link, options(false)).await;

@@ -13,7 +13,7 @@ use driver::{
     api::{CallError, Client},
     config::{self, Catalogue, Confirm, Loaded},
     start, system_clock,
-    view::{Edit, HoldView},
+    view::Edit,
 };
 
 use reconciler_core::{desired::ClusterShape, limits};
@@ -23,6 +23,7 @@ use super::{
     exit::{Exit, Failure, chain},
     out,
 };
+use crate::place::Place;
 
 /// How often a driver that breaks a call off is asked again.
 const ATTACH_TRIES: u32 = 40;
@@ -36,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) file: PathBuf,
     pub(crate) loaded: Loaded,
     pub(crate) paths: StatePaths,
+    /// Where the caller said that the run is.
+    pub(crate) place: Place,
 }
 
 impl Context {
@@ -95,30 +98,13 @@ impl Context {
             file: file.to_owned(),
             loaded,
             paths,
+            place: Place::new(file, global.state_dir.as_deref()),
         })
     }
 
-    /// A command line of this program that works when it is pasted: `words`, the file, and where the state is.
+    /// The command line that does `words`, as it is run from here.
     pub(crate) fn command(&self, words: &str) -> String {
-        let place =
-            self.global.state_dir.as_deref().map(|dir| format!(" --state-dir {}", quoted(dir)));
-        format!("levelhead {words}{}", place.unwrap_or_default())
-    }
-
-    /// The command that leaves a hold.
-    pub(crate) fn way_out(&self, hold: &HoldView) -> String {
-        self.lead_on(&hold.way_out)
-    }
-
-    /// A command about a slot or group, as it is run from here.
-    pub(crate) fn lead_on(&self, command: &str) -> String {
-        let words = command.trim_start_matches("levelhead ");
-        self.command(&format!("{words} --file {}", self.file_word()))
-    }
-
-    /// The file as a word of a command line.
-    pub(crate) fn file_word(&self) -> String {
-        quoted(&self.file)
+        self.place.command(words)
     }
 
     /// The edit that makes the file's content the desired shape.
@@ -199,16 +185,6 @@ impl Context {
     pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
         Ok(start(self.options(begin, pace))?)
     }
-}
-
-/// A path as one word of a POSIX shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn absolute(dir: &Path) -> Result<PathBuf, Failure> {

@@ -8,7 +8,7 @@ use std::{
 use driver::{
     Begin, Face, Source, StopReason,
     api::CallError,
-    view::{Edit, PlanView, RunState, RunView},
+    view::{Edit, OutstandingView, PlanView, RunState, RunView},
 };
 use reconciler_core::id::{Generation, PlanHash};
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ use super::{
     logging, out, plan, plan_text,
     progress::Progress,
     signals::{Stops, exit_of},
-    status, style,
+    style,
 };
 
 /// Least time between two looks at the run while it is followed.
@@ -42,7 +42,7 @@ pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outc
             out::note(line);
         }
         if !going.yes && !plan.empty && !ask(&plan).await? {
-            return Err(unconfirmed(context, &edit, &plan));
+            return Err(unconfirmed(&edit, &plan));
         }
         tries += 1;
         match carry_out(context, edit.clone(), plan.hash, going, &mut log).await {
@@ -54,25 +54,12 @@ pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outc
     }
 }
 
-fn unconfirmed(context: &Context, edit: &Edit, plan: &PlanView) -> Failure {
+fn unconfirmed(edit: &Edit, plan: &PlanView) -> Failure {
     let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
-    let (file, hash) = (context.file_word(), plan.hash);
-    match edit {
-        Edit::File { .. } => {
-            failure.hint(context.command(&format!("apply {file} --confirm {hash}")))
-        }
-        Edit::None
-        | Edit::Counts { .. }
-        | Edit::Down
-        | Edit::Stop { .. }
-        | Edit::Start { .. }
-        | Edit::Restart { .. }
-        | Edit::Run { .. }
-        | Edit::Remove { .. }
-        | Edit::Rollback { .. }
-        | Edit::Pause { .. }
-        | Edit::Resume { .. } => failure.hint("add --yes to do it"),
+    if matches!(edit, Edit::File { .. }) {
+        return failure.hint(format!("levelhead apply --confirm {}", plan.hash));
     }
+    failure.hint("add --yes to do it")
 }
 
 /// Carries out `edit` under a plan that was shown before.
@@ -116,16 +103,21 @@ async fn go(
 ) -> Outcome {
     if going.detach && session.is_own() {
         let failure = Failure::new(Exit::Usage, "--detach needs a driver that goes on");
-        return Err(failure.hint(drive(context)));
+        return Err(failure.hint("levelhead driver"));
     }
     let source = Source { face: Face::Cli, who: who() };
     let pauses = matches!(edit, Edit::Pause { .. });
+    let resumes = matches!(edit, Edit::Resume { .. });
     let generation = tokio::select! {
         generation = session.link.apply(edit, hash, source) => generation?,
         failure = session.own.failed() => return Err(failure),
     };
     if going.detach {
-        out::note(format!("accepted as generation {generation}"));
+        out::note(if resumes {
+            format!("accepted; the update goes on, at generation {generation} as before")
+        } else {
+            format!("accepted as generation {generation}")
+        });
         return Ok(Exit::Done);
     }
     if pauses {
@@ -147,7 +139,7 @@ async fn follow(
     let deadline = Instant::now() + going.timeout;
     let mut progress = Progress::new();
     let mut seen = None;
-    let mut doubts: Vec<String> = Vec::new();
+    let mut lacks: Vec<String> = Vec::new();
     loop {
         let view = tokio::select! {
             view = session.link.view(seen) => view,
@@ -158,8 +150,8 @@ async fn follow(
             }
             () = tokio::time::sleep_until(deadline) => {
                 let text = format!("not converged within --timeout {}", style::length(ms(going.timeout)));
-                let failure = Failure { details: doubts, ..Failure::new(Exit::TimedOut, text) };
-                return Err(failure.hint(look(context)));
+                let failure = Failure { details: lacks, ..Failure::new(Exit::TimedOut, text) };
+                return Err(failure.hint("levelhead status"));
             }
         };
         let view = match view {
@@ -171,14 +163,15 @@ async fn follow(
         };
         progress.show(&view);
         let doubted = view.drift.iter().filter(|drift| drift.needs_a_person());
-        doubts = doubted.map(|drift| format!("drift: {}", drift.line())).collect();
+        let doubts = doubted.map(|drift| format!("drift: {}", drift.line()));
+        lacks = not_there(context, &view).into_iter().chain(doubts).collect();
         if view.generation > generation && is_taken_back(&view) {
             out::note("the update has failed; the driver goes back to what served before");
             (generation, taken_back) = (view.generation, true);
         }
         if view.generation > generation {
             let text = format!("generation {generation} was superseded by {}", view.generation);
-            return Err(Failure::new(Exit::NotConverged, text).hint(look(context)));
+            return Err(Failure::new(Exit::NotConverged, text).hint("levelhead status"));
         }
         match view.state {
             RunState::Converged | RunState::Held => {
@@ -192,6 +185,9 @@ async fn follow(
 }
 
 /// Goes on with another driver where the one that was used has ended: what was confirmed stands in the journal.
+///
+/// Who drives is not decided here: the lock of the run does, which is asked again. This verb drives only because it
+/// is to wait, nobody else has the lock, and without a driver nothing that it waits for would come.
 async fn go_on_without(
     context: &Context,
     session: &mut Session,
@@ -216,7 +212,7 @@ fn is_taken_back(view: &RunView) -> bool {
 
 fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
     if context.global.json {
-        out::json(view)?;
+        out::json(&context.place.run(view.clone()))?;
     }
     let held = view.state == RunState::Held;
     let word = if held { "held" } else { "converged" };
@@ -224,29 +220,31 @@ fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
         "{word}: {} of {} nodes ready, generation {}, pass {}",
         view.ready, view.want, view.generation, view.pass
     ));
-    for line in status::gated(view) {
-        out::note(line);
-    }
-    for hold in &view.holds {
-        out::note(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
-        out::note(format!("next: {}", context.way_out(hold)));
-    }
+    not_there(context, view).iter().for_each(out::note);
     if held {
         return Ok(Exit::Partial);
     }
     if session.is_own() && view.want > 0 {
         out::note("the nodes keep running, and nobody keeps them until a driver runs");
-        out::note(format!("next: {}   (or the same with `console`)", drive(context)));
+        let drive = context.command("driver");
+        out::note(format!("next: {drive}   (or the same with `console`)"));
     }
     Ok(Exit::Done)
 }
 
-fn look(context: &Context) -> String {
-    context.command(&format!("status {}", context.file_word()))
-}
-
-fn drive(context: &Context) -> String {
-    context.command(&format!("driver {}", context.file_word()))
+/// What is not as it should be, with its reason and the command that leads on.
+fn not_there(context: &Context, view: &RunView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for hold in &view.holds {
+        lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
+        lines.push(format!("next: {}", context.command(&hold.way_out)));
+    }
+    let held = |one: &&OutstandingView| view.holds.iter().any(|hold| hold.subject == one.subject);
+    for one in view.outstanding.iter().filter(|one| !held(one)) {
+        lines.push(format!("not there: {}", one.line()));
+        lines.extend(one.way_out.iter().map(|out| format!("next: {}", context.command(out))));
+    }
+    lines
 }
 
 async fn finish(session: Session, outcome: Outcome) -> Outcome {

@@ -11,6 +11,5 @@ use super::{
 
 /// Takes everything down.
 pub(crate) async fn run(context: &Context, how: &Confirming, going: &Going) -> Outcome {
-    let words = format!("down {}", context.file_word());
-    change::run(context, Edit::Down, &words, how, going).await
+    change::run(context, Edit::Down, "down", how, going).await
 }

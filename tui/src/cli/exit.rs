@@ -10,6 +10,8 @@ use driver::{
     view::{Refusal, RefusalKind},
 };
 
+use crate::place::Place;
+
 /// The documented exit codes. The final outcome counts, never the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -76,6 +78,14 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same with the commands in it as they are run from `place`.
+    #[must_use]
+    pub(crate) fn placed(self, place: &Place) -> Self {
+        let hint = self.hint.map(|hint| place.text(&hint));
+        let details = self.details.iter().map(|detail| place.text(detail)).collect();
+        Self { details, hint, ..self }
     }
 
     /// A failure of the program's own doing or of its surroundings.

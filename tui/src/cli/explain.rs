@@ -18,9 +18,14 @@ use super::{
 /// Explains a slot, or every slot of a group; with `short`, in one line each.
 pub(crate) async fn run(context: &Context, subject: &str, short: bool) -> Outcome {
     let views = explained(context, subject).await?;
+    let views: Vec<ExplainView> =
+        views.into_iter().map(|view| context.place.explained(view)).collect();
     if context.global.json {
         out::json(&views)?;
         return Ok(Exit::Done);
+    }
+    if !views.iter().all(|view| view.driven) {
+        out::note("nobody drives it, so nobody looks; this is what the journal says");
     }
     for view in &views {
         let shown = if short { vec![line(view)] } else { lines(view) };
@@ -32,10 +37,8 @@ pub(crate) async fn run(context: &Context, subject: &str, short: bool) -> Outcom
 }
 
 async fn explained(context: &Context, subject: &str) -> Result<Vec<ExplainView>, Failure> {
-    let unknown = |refusal: Refusal| {
-        let status = context.command(&format!("status {}", context.file_word()));
-        Failure::new(Exit::Invalid, refusal.message).hint(status)
-    };
+    let unknown =
+        |refusal: Refusal| Failure::new(Exit::Invalid, refusal.message).hint("levelhead status");
     if let Some(link) = context.attached().await? {
         return link.explain(subject).await.map_err(|error| match error {
             CallError::Refused(refusal) => unknown(refusal),
@@ -81,7 +84,10 @@ fn lines(view: &ExplainView) -> Vec<String> {
         }
     }
     for blocker in &view.blockers {
-        add("waits for", blocker);
+        match &blocker.way_out {
+            Some(command) => add("waits for", &format!("{}; {command}", blocker.what)),
+            None => add("waits for", &blocker.what),
+        }
     }
     for drift in &view.drift {
         add("drift", &drift.line());

@@ -10,6 +10,7 @@ use super::{
     exit::{Exit, Failure, Outcome},
     out,
 };
+use crate::place::Place;
 
 /// Writes a starter file to `file`, never over one that is there; with `uuid_only`, prints a UUID instead.
 pub(crate) fn run(file: &Path, run: &str, uuid_only: bool, global: &Global) -> Outcome {
@@ -37,6 +38,7 @@ pub(crate) fn run(file: &Path, run: &str, uuid_only: bool, global: &Global) -> O
         return Ok(Exit::Done);
     }
     out::note(format!("wrote {}", file.display()));
-    out::note(format!("next: levelhead plan {}", file.display()));
+    let place = Place::new(file, global.state_dir.as_deref());
+    out::note(format!("next: {}", place.command("plan")));
     Ok(Exit::Done)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
         if paths.is_empty() && !follow {
             let failure =
                 Failure::new(Exit::Invalid, format!("{slot} has no output on this machine"));
-            return Err(failure.hint(context.command(&format!("status {}", context.file_word()))));
+            return Err(failure.hint("levelhead status"));
         }
         for path in paths {
             let from = read.iter().find(|(known, _)| *known == path).map(|(_, at)| *at);

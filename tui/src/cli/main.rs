@@ -1,6 +1,6 @@
 //! From the words on the command line to an exit code.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use clap::{Parser as _, error::ErrorKind};
 use driver::config::Catalogue;
@@ -16,6 +16,7 @@ use super::{
     power::{self, Ask},
     release, scale, status, up, update, validate, watch,
 };
+use crate::place::Place;
 
 /// Runs the command line with the providers of `catalogue`.
 pub fn main(catalogue: &Catalogue) -> ExitCode {
@@ -58,13 +59,18 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
         Verb::Alone(AloneVerb::Init { file, run, uuid }) => {
             init::run(&file.file, &run, uuid, global)
         }
-        Verb::Alone(AloneVerb::Validate { file }) => validate::run(&file.file, global, catalogue),
+        Verb::Alone(AloneVerb::Validate { file }) => {
+            let place = Place::new(&file.file, None);
+            validate::run(&file.file, global, catalogue).map_err(|failure| failure.placed(&place))
+        }
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
         Verb::Run(verb) => {
             let runtime = runtime(&verb)
                 .map_err(|error| Failure::internal("cannot start the runtime", &error))?;
+            let place = Place::new(file_of(&verb), global.state_dir.as_deref());
             let outcome = runtime.block_on(run_async(verb, global, catalogue));
+            let outcome = outcome.map_err(|failure| failure.placed(&place));
             // Blocking reads of a terminal or a pipe may never end; the process does.
             runtime.shutdown_background();
             outcome
@@ -81,6 +87,33 @@ fn runtime(verb: &RunVerb) -> std::io::Result<tokio::runtime::Runtime> {
         tokio::runtime::Builder::new_current_thread()
     };
     builder.worker_threads(2).enable_all().build()
+}
+
+/// The desired-state file of a verb.
+fn file_of(verb: &RunVerb) -> &Path {
+    match verb {
+        RunVerb::Plan { file, .. }
+        | RunVerb::Apply { file, .. }
+        | RunVerb::Up { file, .. }
+        | RunVerb::Down { file, .. }
+        | RunVerb::Status { file, .. }
+        | RunVerb::Watch { file }
+        | RunVerb::Events { file, .. }
+        | RunVerb::Export { file, .. }
+        | RunVerb::Driver { file, .. }
+        | RunVerb::Console { file, .. } => &file.file,
+        RunVerb::Explain { file, .. }
+        | RunVerb::Logs { file, .. }
+        | RunVerb::Release { file, .. }
+        | RunVerb::Doctor { file, .. } => &file.file,
+        RunVerb::Scale { rest, .. }
+        | RunVerb::Stop { rest, .. }
+        | RunVerb::Start { rest, .. }
+        | RunVerb::Restart { rest, .. }
+        | RunVerb::Run { rest, .. }
+        | RunVerb::Rm { rest, .. }
+        | RunVerb::Update { rest, .. } => &rest.file.file,
+    }
 }
 
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {

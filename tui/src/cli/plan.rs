@@ -16,8 +16,7 @@ use super::{
 /// Shows the plan towards the file's shape.
 pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
     let plan = dry_run(context, &context.file_edit()).await?;
-    let words = format!("apply {} --confirm {}", context.file_word(), plan.hash);
-    let next = context.command(&words);
+    let next = context.command(&format!("apply --confirm {}", plan.hash));
     show(context, &plan, &next)?;
     Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })
 }
@@ -25,27 +24,10 @@ pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
 /// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.
 pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
     if let Some(link) = context.attached().await? {
-        return link.plan(edit.clone()).await.map_err(|error| placed(context, error.into()));
+        return Ok(context.place.plan(link.plan(edit.clone()).await?));
     }
     let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
-    let plan = Offline::open(&context.paths)?.plan(&options, edit).await;
-    plan.map_err(|error| placed(context, error.into()))
-}
-
-/// A refusal whose command can be run from here.
-fn placed(context: &Context, failure: Failure) -> Failure {
-    let commands = ["levelhead release ", "levelhead explain "];
-    match &failure.hint {
-        Some(hint) if hint == "levelhead status" => {
-            let status = context.command(&format!("status {}", context.file_word()));
-            failure.hint(status)
-        }
-        Some(hint) if commands.iter().any(|command| hint.starts_with(command)) => {
-            let hint = context.lead_on(hint);
-            failure.hint(hint)
-        }
-        Some(_) | None => failure,
-    }
+    Ok(context.place.plan(Offline::open(&context.paths)?.plan(&options, edit).await?))
 }
 
 /// Checks without taking the run that `hash` still is the plan of `edit`.

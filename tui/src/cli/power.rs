@@ -28,7 +28,6 @@ pub(crate) async fn run(context: &Context, ask: Ask, rest: &Powering) -> Outcome
         Ask::Run(groups) => (words("run", &groups), Edit::Run { groups }),
         Ask::Remove(groups) => (words("rm", &groups), Edit::Remove { groups }),
     };
-    let words = format!("{words} --file {}", context.file_word());
     change::run(context, edit, &words, &rest.how, &rest.going).await
 }
 

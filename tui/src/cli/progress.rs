@@ -48,7 +48,7 @@ impl Progress {
 
     fn draw(&mut self, view: &RunView) {
         let mut groups: Vec<&GroupView> = view.groups.iter().collect();
-        groups.sort_by_key(|group| (group.ready == group.want, group.group.clone()));
+        groups.sort_by_key(|group| (group.ready == on(group), group.group.clone()));
         let more = groups.len().saturating_sub(BARS_MAX);
         let bars = groups.iter().take(BARS_MAX);
         let mut lines: Vec<String> =
@@ -64,7 +64,7 @@ impl Progress {
 }
 
 fn bar(group: &GroupView) -> String {
-    let total = usize::try_from(group.want.max(group.ready).max(1)).unwrap_or(1);
+    let total = usize::try_from(on(group).max(1)).unwrap_or(1);
     let done = usize::try_from(group.ready).unwrap_or(0) * BAR_WIDTH / total;
     format!("[{}{}]", "#".repeat(done), ".".repeat(BAR_WIDTH - done.min(BAR_WIDTH)))
 }
@@ -73,5 +73,10 @@ fn words(group: &GroupView) -> String {
     let parts = [("deleting", group.deleting), ("failing", group.failing), ("held", group.held)];
     let counted = parts.into_iter().filter(|(_, n)| *n > 0);
     let more: Vec<String> = counted.map(|(word, n)| format!(", {n} {word}")).collect();
-    format!("{}/{} ready{}", group.ready, group.want, more.concat())
+    format!("{}/{} ready{}", group.ready, on(group), more.concat())
+}
+
+/// How many nodes of a group are to run.
+const fn on(group: &GroupView) -> u32 {
+    group.want.saturating_sub(group.off)
 }

@@ -31,7 +31,6 @@ pub(crate) async fn run(context: &Context, subject: &str, confirm: Option<PlanHa
 }
 
 fn show(context: &Context, view: &ReleaseView, own: bool) {
-    let file = context.file_word();
     for hold in &view.holds {
         out::line(format!("hold {hold}"));
     }
@@ -39,11 +38,11 @@ fn show(context: &Context, view: &ReleaseView, own: bool) {
         out::line(format!("seen {seen}"));
     }
     if !view.released {
-        let words = format!("release {} --confirm {} --file {file}", view.subject, view.hash);
+        let words = format!("release {} --confirm {}", view.subject, view.hash);
         out::line(format!("next: {}", context.command(&words)));
     } else if own {
         out::line(format!("released {}", view.subject));
-        out::line(format!("next: {}", context.command(&format!("driver {file}"))));
+        out::line(format!("next: {}", context.command("driver")));
     } else {
         out::line(format!("released {}; the driver goes on with it", view.subject));
     }

@@ -24,6 +24,6 @@ pub(crate) async fn run(
         return Err(Failure::new(Exit::Usage, format!("`{twice}` is given two counts")));
     }
     let edit = Edit::Counts { counts: counts.into_iter().collect() };
-    let words = format!("scale {} --file {}", words.join(" "), context.file_word());
+    let words = format!("scale {}", words.join(" "));
     change::run(context, edit, &words, how, going).await
 }

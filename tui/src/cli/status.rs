@@ -44,15 +44,16 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
         let shape = &context.loaded.shape;
         Arc::new(offline.published(&shape.run, shape.uuid, system_clock()()).view())
     };
+    let mut view = context.place.run(Arc::unwrap_or_clone(view));
     if view.file.is_some() {
-        return Ok(view);
+        return Ok(Arc::new(view));
     }
-    let mut view = RunView::clone(&view);
     view.file = Some(FileView {
         path: context.file.display().to_string(),
         problem: None,
         differs: differs(context, &view, ClusterShape::counts, |group| group.want),
         off_differs: differs(context, &view, ClusterShape::offs, |group| group.off),
+        revised: revised(context, &view),
     });
     Ok(Arc::new(view))
 }
@@ -69,6 +70,15 @@ fn differs(
     }
     let live = view.groups.iter().map(|group| (group.group.clone(), live(group))).collect();
     config::differs(&in_file(&context.loaded.shape), &live)
+}
+
+/// Where the nodes of a group are something else than the file says.
+fn revised(context: &Context, view: &RunView) -> Vec<(GroupId, String, String)> {
+    if context.loaded.digest.is_empty() {
+        return Vec::new();
+    }
+    let live = view.groups.iter().map(|group| (group.group.clone(), group.revision.clone()));
+    config::revised(&config::revisions(&context.loaded.shape), &live.collect())
 }
 
 fn show(context: &Context, view: &RunView, problems: bool) {
@@ -107,7 +117,7 @@ fn show(context: &Context, view: &RunView, problems: bool) {
             out::line(format!("{:<20} {}", "  beside it:", second(beside)));
         }
     }
-    for line in remarks(context, view) {
+    for line in remarks(view) {
         out::line(line);
     }
     let word = match view.state {
@@ -118,7 +128,7 @@ fn show(context: &Context, view: &RunView, problems: bool) {
     };
     out::line(format!("{word}: {} of {} nodes ready", view.ready, view.want));
     if view.state == RunState::Unattended {
-        out::line(format!("next: {}", context.command(&format!("driver {}", context.file_word()))));
+        out::line(format!("next: {}", context.command("driver")));
     }
 }
 
@@ -177,7 +187,7 @@ pub(crate) fn gated(view: &RunView) -> impl Iterator<Item = String> {
 }
 
 /// What is worth a line beside the tables.
-fn remarks(context: &Context, view: &RunView) -> Vec<String> {
+fn remarks(view: &RunView) -> Vec<String> {
     let updates = view.groups.iter().filter_map(|group| Some((group, group.update.as_ref()?)));
     let mut lines: Vec<String> = updates.map(|(group, it)| update(view, group, it)).collect();
     // Without a driver nobody looks, which the last line says.
@@ -192,7 +202,7 @@ fn remarks(context: &Context, view: &RunView) -> Vec<String> {
     lines.extend(gated(view));
     for hold in &view.holds {
         lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
-        lines.push(format!("next: {}", context.way_out(hold)));
+        lines.push(format!("next: {}", hold.way_out));
     }
     if let Some(file) = &view.file {
         for (group, in_file, live) in &file.differs {
@@ -202,6 +212,10 @@ fn remarks(context: &Context, view: &RunView) -> Vec<String> {
             let path = &file.path;
             lines
                 .push(format!("{group}: {path} has {in_file} nodes switched off, live are {live}"));
+        }
+        for (group, declared, live) in &file.revised {
+            let path = &file.path;
+            lines.push(format!("{group}: {path} says revision {declared}, live is {live}"));
         }
         if let Some(problem) = &file.problem {
             lines.push(format!("{}: {problem}", file.path));

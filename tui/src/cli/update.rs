@@ -26,6 +26,6 @@ pub(crate) async fn run(
     } else {
         (Edit::Resume { groups }, "--resume")
     };
-    let words = format!("update {names} {flag} --file {}", context.file_word());
+    let words = format!("update {names} {flag}");
     change::run(context, edit, &words, &rest.how, &rest.going).await
 }

@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 pub(crate) async fn run(context: &Context) -> Outcome {
     let Some(link) = context.attached().await? else {
         let failure = Failure::new(Exit::Unavailable, "no driver runs, so nothing happens");
-        return Err(failure.hint(context.command(&format!("driver {}", context.file_word()))));
+        return Err(failure.hint("levelhead driver"));
     };
     let mut stops = Stops::listen()?;
     let mut known: BTreeMap<LogicalNodeId, String> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! What the console is told once, at its start, and how the environment decides colours and glyphs.
 
+use crate::place::Place;
+
 /// How the console was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -13,6 +15,8 @@ pub struct Options {
     pub embedded: bool,
     /// Who acts, such as `op:alice`.
     pub who: String,
+    /// Where the run is, for the commands that are shown.
+    pub place: Place,
 }
 
 /// A palette.

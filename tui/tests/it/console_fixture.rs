@@ -14,12 +14,15 @@ use reconciler_core::{
     observed::StageName,
     time::{Millis, Timestamp},
 };
-use tui::console::{
-    message::{Cmd, Key, Moment, Msg},
-    model::Model,
-    options::{Color, Options},
-    update::update,
-    view,
+use tui::{
+    console::{
+        message::{Cmd, Key, Moment, Msg},
+        model::Model,
+        options::{Color, Options},
+        update::update,
+        view,
+    },
+    place::Place,
 };
 
 /// The moment of the snapshot, by the wall clock: 12:04:31 UTC.
@@ -36,6 +39,7 @@ pub(crate) fn options() -> Options {
         read_only: false,
         embedded: false,
         who: "op:alice".to_owned(),
+        place: Place::new("cluster.toml".as_ref(), None),
     }
 }
 
@@ -223,6 +227,7 @@ pub(crate) fn run_view() -> RunView {
             since: ago(192),
             way_out: Hold::way_out("db-replica-0"),
         }],
+        outstanding: Vec::new(),
         passes: vec![
             pass(418, 1, 0, "observation"),
             pass(417, 0, 0, "tick"),

@@ -101,7 +101,8 @@ fn who_waits_says_so_and_what_runs_stays() {
     let before = world.pids();
     assert_eq!(before.keys().collect::<Vec<_>>(), ["app-0"]);
     let more = world.expect(72, &["scale", "app=2", "--yes", "--file", "FILE"]);
-    assert!(more.err.contains("app waits for db (0 of 1 ready, 1 off)"), "{more:?}");
+    assert!(more.err.contains("not there: app-1: waits for db (0 of 1 ready, 1 off)"), "{more:?}");
+    assert!(more.err.contains("next: levelhead start db --file "), "{more:?}");
     let why = reasons(&world.status());
     assert_eq!(why["app-1"], "waits for db (0 of 1 ready, 1 off)");
     assert_eq!(world.pids(), before);

@@ -126,7 +126,7 @@ fn a_removed_group_is_gone_until_the_file_is_applied() {
     world.expect(0, &["up", "--yes", "FILE"]);
     let before = world.pids();
     let shown = world.expect(0, &["rm", "api", "--dry-run", "--file", "FILE"]);
-    assert!(shown.out.contains("next: levelhead rm api --file"), "{shown:?}");
+    assert!(shown.out.contains("next: levelhead rm api --confirm "), "{shown:?}");
     world.expect(0, &["rm", "api", "--yes", "--file", "FILE"]);
     assert_eq!(
         world.pids().into_iter().collect::<Vec<_>>(),

@@ -172,7 +172,7 @@ fn the_way_out_of_a_stalled_update_works_as_printed() {
     let slot = until("a slot is held", || held("web-0"));
     let group = until("the group is held", || held("web"));
     assert_ne!(slot["way_out"], group["way_out"]);
-    let way_out = group["way_out"].as_str().unwrap().to_owned();
-    let hash = way_out.rsplit(' ').next().unwrap();
-    world.expect(0, &["release", "web", "--confirm", hash, "--file", "FILE"]);
+    let released = world.paste(group["way_out"].as_str().unwrap());
+    assert_eq!(released.code, 0, "{released:?}");
+    assert!(released.out.contains("released web"), "{released:?}");
 }

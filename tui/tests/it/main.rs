@@ -25,5 +25,6 @@ mod e2e_modes;
 mod e2e_power;
 mod e2e_rollout;
 mod e2e_sweep;
+mod e2e_waiting;
 mod ward;
 mod world;

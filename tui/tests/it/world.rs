@@ -162,6 +162,20 @@ impl World {
         Done { code: code(status), out: read("out"), err: read("err") }
     }
 
+    /// Runs a printed command as it stands, in a shell that knows nothing of the run.
+    pub(crate) fn paste(&self, command: &str) -> Done {
+        let words = command.strip_prefix("levelhead ").expect("a command of the program");
+        let mut shell = Command::new("sh");
+        for variable in ["LEVELHEAD_STATE_DIR", "LEVELHEAD_FILE", "RUST_LOG"] {
+            shell.env_remove(variable);
+        }
+        let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_levelhead"));
+        shell.current_dir(self.dir.path()).stdin(Stdio::null()).args(["-c", &line]);
+        let output = shell.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Done { code: code(output.status), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
     /// Runs the program, which must end with `code`.
     pub(crate) fn expect(&self, code: i32, words: &[&str]) -> Done {
         let done = self.run(words);

@@ -4,6 +4,7 @@ mod accept;
 mod files;
 mod fuzz;
 mod gates;
+mod hints;
 mod refuse;
 mod render;
 mod support;

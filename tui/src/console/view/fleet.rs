@@ -92,7 +92,7 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect, 
         match row {
             Row::Group(at) => {
                 if let Some(group) = view.groups.get(*at) {
-                    group_row(&mut pen, model, group, columns);
+                    group_row(&mut pen, model, view, group, columns);
                 }
             }
             Row::Node(at) => {
@@ -122,7 +122,13 @@ fn heading(pen: &mut Pen<'_>, columns: Columns) {
     }
 }
 
-fn group_row(pen: &mut Pen<'_>, model: &Model, group: &GroupView, columns: Columns) {
+fn group_row(
+    pen: &mut Pen<'_>,
+    model: &Model,
+    view: &RunView,
+    group: &GroupView,
+    columns: Columns,
+) {
     let mark = if model.folded.contains(&group.group) { ">" } else { "v" };
     pen.cell(Role::Strong, &format!("{mark} {}", group.group), columns.name);
     let draft = model.draft.get(&group.group);
@@ -144,9 +150,18 @@ fn group_row(pen: &mut Pen<'_>, model: &Model, group: &GroupView, columns: Colum
             pen.put(role, &format!("{name} {count}"));
         }
     }
+    if revised(view, group) {
+        pen.put(Role::Draft, "  not as the file says");
+    }
     if !group.waits_for.is_empty() {
         pen.put(Role::Hold, &format!("  waits for {}", group.waits_for.join(", ")));
     }
+}
+
+/// True if the nodes of a group are something else than the file says.
+fn revised(view: &RunView, group: &GroupView) -> bool {
+    let revised = view.file.iter().flat_map(|file| &file.revised);
+    revised.map(|(name, ..)| name).any(|name| *name == group.group)
 }
 
 fn node_row(pen: &mut Pen<'_>, model: &Model, node: &NodeView, columns: Columns) {

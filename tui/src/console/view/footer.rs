@@ -63,10 +63,20 @@ fn draft(model: &Model) -> Option<Line> {
 fn file(model: &Model) -> Option<Line> {
     let file = model.shown.as_deref()?.file.as_ref()?;
     if let Some(problem) = &file.problem {
+        let problem = model.options.place.text(problem);
         return Some(Line::of(Role::Bad, format!(" {}: {problem}", file.path)));
     }
-    let (group, in_file, live) = file.differs.first()?;
-    let more = match file.differs.len().saturating_sub(1) {
+    let counts = file
+        .differs
+        .iter()
+        .map(|(group, in_file, live)| (group, in_file.to_string(), live.to_string()));
+    let revisions = file
+        .revised
+        .iter()
+        .map(|(group, in_file, live)| (group, format!("revision {in_file}"), live.clone()));
+    let mut differ = counts.chain(revisions);
+    let (group, in_file, live) = differ.next()?;
+    let more = match differ.count() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

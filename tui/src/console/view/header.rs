@@ -88,6 +88,9 @@ fn standing(model: &Model, gap: &str) -> Line {
     if let Some(left) = due(view).and_then(|due| clock::left(due, model.now.wall)) {
         line = line.and(Role::Plain, format!("{gap}next in {left}"));
     }
+    if view.file.as_ref().is_some_and(|file| !file.revised.is_empty()) {
+        line = line.and(Role::Draft, format!("{gap}not as the file says"));
+    }
     let troubled = view.providers.iter().filter(|provider| provider.trouble.is_some());
     for provider in troubled {
         line = line.and(Role::Bad, format!("{gap}{} unseen", provider.name));

@@ -39,16 +39,17 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
         }
     }
     if let Some(hold) = view.holds.get(model.holds.at()) {
-        lines(buf, ink, below, &explain(ink, hold, below));
+        lines(buf, ink, below, &explain(model, hold, below));
     }
 }
 
 /// The command comes first: it must be seen even where the text is long.
-fn explain(ink: Ink, hold: &HoldView, area: Rect) -> Vec<Line> {
+fn explain(model: &Model, hold: &HoldView, area: Rect) -> Vec<Line> {
+    let ink = Ink::of(model);
     let room = usize::from(area.width).saturating_sub(2);
     let mut out = vec![
         Line::of(Role::Faint, " leave it with (the console never runs this for you):"),
-        Line::of(Role::Strong, format!(" > {}", hold.way_out)),
+        Line::of(Role::Strong, format!(" > {}", model.options.place.command(&hold.way_out))),
     ];
     let what = text::wrap(&ink.clean(&hold.text), room);
     out.extend(what.into_iter().map(|line| Line::of(Role::Plain, format!(" {line}"))));

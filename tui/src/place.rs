@@ -1,0 +1,132 @@
+//! Commands as they work when they are pasted where the caller stands: the one place that gives a command its file
+//! and its state directory.
+
+use std::path::{Path, PathBuf};
+
+use driver::view::{DriftView, ExplainView, PlanView, RunView};
+
+/// The program's name, with which every command begins.
+const PROGRAM: &str = "levelhead ";
+/// Verbs that take the file as a word of their own; the others take it as `--file`.
+const WITH_FILE: [&str; 11] = [
+    "apply", "console", "down", "driver", "events", "export", "plan", "status", "up", "validate",
+    "watch",
+];
+/// Verbs that are about no run.
+const ALONE: [&str; 3] = ["init", "completions", "--help"];
+
+/// Where the caller said that the run is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    file: PathBuf,
+    state_dir: Option<PathBuf>,
+}
+
+impl Place {
+    /// The run of `file`, with its state in `state_dir` where the caller named one.
+    pub fn new(file: &Path, state_dir: Option<&Path>) -> Self {
+        Self { file: file.to_owned(), state_dir: state_dir.map(Path::to_owned) }
+    }
+
+    /// The command line that does `words`, a verb and what it names.
+    pub fn command(&self, words: &str) -> String {
+        let words = words.trim_start_matches(PROGRAM);
+        let verb = words.split(' ').next().unwrap_or_default();
+        if ALONE.contains(&verb) {
+            return format!("{PROGRAM}{words}");
+        }
+        let flag = if WITH_FILE.contains(&verb) { "" } else { "--file " };
+        let state = self.state_dir.as_deref().map(|dir| format!(" --state-dir {}", quoted(dir)));
+        format!("{PROGRAM}{words} {flag}{}{}", quoted(&self.file), state.unwrap_or_default())
+    }
+
+    /// A text with the commands in it as they are run from here: the whole of it, or what stands in backticks.
+    pub fn text(&self, text: &str) -> String {
+        if text.starts_with(PROGRAM) {
+            return self.command(text);
+        }
+        let parts = text.split('`').enumerate().map(|(nth, part)| {
+            let command = nth % 2 == 1 && part.starts_with(PROGRAM);
+            if command { self.command(part) } else { part.to_owned() }
+        });
+        parts.collect::<Vec<_>>().join("`")
+    }
+
+    /// A run whose commands are run from here.
+    #[must_use]
+    pub fn run(&self, mut view: RunView) -> RunView {
+        for hold in &mut view.holds {
+            hold.way_out = self.command(&hold.way_out);
+        }
+        for one in &mut view.outstanding {
+            one.way_out = one.way_out.as_deref().map(|command| self.command(command));
+        }
+        if let Some(problem) = view.file.as_mut().and_then(|file| file.problem.as_mut()) {
+            *problem = self.text(problem);
+        }
+        self.drifts(&mut view.drift);
+        view
+    }
+
+    /// A plan whose commands are run from here.
+    #[must_use]
+    pub fn plan(&self, mut view: PlanView) -> PlanView {
+        self.drifts(&mut view.drift);
+        view
+    }
+
+    /// An explanation whose commands are run from here.
+    #[must_use]
+    pub fn explained(&self, mut view: ExplainView) -> ExplainView {
+        for blocker in &mut view.blockers {
+            blocker.way_out = blocker.way_out.as_deref().map(|command| self.command(command));
+        }
+        self.drifts(&mut view.drift);
+        view
+    }
+
+    fn drifts(&self, drifts: &mut [DriftView]) {
+        for drift in drifts {
+            drift.way_out = drift.way_out.as_deref().map(|command| self.command(command));
+        }
+    }
+}
+
+/// A path as one word of a POSIX shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P6: a command that is printed works when it is pasted, whatever its verb and wherever the run is.
+    #[test]
+    fn a_command_names_its_file_and_its_state() {
+        let plain = Place::new(Path::new("cluster.toml"), None);
+        assert_eq!(plain.command("status"), "levelhead status cluster.toml");
+        assert_eq!(
+            plain.command("levelhead release web-0 --confirm 5f"),
+            "levelhead release web-0 --confirm 5f --file cluster.toml"
+        );
+        let far = Place::new(Path::new("my run.toml"), Some(Path::new("/var/it's")));
+        assert_eq!(far.command("up"), "levelhead up 'my run.toml' --state-dir '/var/it'\\''s'");
+        assert_eq!(far.command("levelhead init --uuid"), "levelhead init --uuid");
+    }
+
+    #[test]
+    fn commands_within_a_text_are_placed_as_well() {
+        let place = Place::new(Path::new("a.toml"), None);
+        assert_eq!(place.text("levelhead explain web-0"), "levelhead explain web-0 --file a.toml");
+        assert_eq!(
+            place.text("`levelhead status` lists them; `web` does not"),
+            "`levelhead status a.toml` lists them; `web` does not"
+        );
+    }
+}
