@@ -72,7 +72,7 @@ fn gates<'d>(group: &Section<'d>, out: &mut Report) -> Vec<(At<&'d str>, At<&'d 
     }
     let gates: Vec<String> = names.iter().map(|name| format!("{name} = \"ready\"")).collect();
     let hint = format!("write after = {{ {} }}", gates.join(", "));
-    out.push(wrong_type(value, "a table of groups, each with what is waited for").hint(hint));
+    out.push(wrong_type(value, "a table (names and strings)").hint(hint));
     Vec::new()
 }
 

@@ -73,7 +73,12 @@ fn words_that_are_not_known_are_refused() {
     let rows = [
         ("after = { db = \"redy\" }", "nothing can be waited for as `redy`", 16, "\"ready\"?"),
         ("after = { db = 1 }", "expected a string, found a whole number", 16, "\"1\""),
-        ("after = [\"db\"]", "expected a table (names and strings), found an array", 9, "table"),
+        (
+            "after = [\"db\"]",
+            "expected a table (names and strings), found an array",
+            9,
+            "after = { db = \"ready\" }",
+        ),
         ("kind = \"batch\"", "unknown kind of group `batch`", 8, "\"job\""),
         ("power = \"down\"", "unknown power `down`", 9, "\"off\""),
         ("powr = \"off\"", "unknown key `powr`", 1, "`power`"),

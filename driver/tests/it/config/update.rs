@@ -61,7 +61,7 @@ fn a_budget_that_can_never_end_is_refused_at_its_place() {
         ("mode = \"sideways\"\n", "unknown update mode `sideways`", 10, 8),
         ("on_failure = \"cry\"\n", "unknown end of a failed update", 10, 14),
         ("max_surge = \"much\"\n", "is not a share of the group", 10, 13),
-        ("max_surge = \"101%\"\n", "is not a share of the group", 10, 13),
+        ("max_surge = \"101%\"\n", "is more than the whole group", 10, 13),
         ("max_surge = 1.5\n", "expected a number of nodes or a share, found a float", 10, 13),
         ("max_surge = -1\n", "`max_surge` is too small", 10, 13),
         ("mode = \"recreate\"\nmax_surge = 1\n", "has no meaning", 11, 13),
