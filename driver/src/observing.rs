@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use executor::dispatch::Report;
 use reconciler_core::{
-    effect::Listing,
+    effect::{Listing, OwnedLease, WorkloadState},
     fold::Fact,
     id::{AttemptId, LogicalNodeId, ProviderName},
     limits,
@@ -114,11 +114,29 @@ impl Loop {
 
     fn take_listing(&mut self, provider: ProviderName, listing: Listing, visibility: Millis) {
         let Some(asked_at) = self.listings.end(&provider) else { return };
+        self.look_for_unsaid(&listing);
         let grace = limits::ABSENCE_GRACE.max(visibility);
         let fence = self.state.fence;
         self.news.listed = true;
         self.trigger = "listing";
         self.facts.push(Fact::Listed { provider, listing, asked_at, grace, fence });
+    }
+
+    /// Looks by id at the workloads of which a listing says nothing: it may show what there is and not how it fares.
+    fn look_for_unsaid(&mut self, listing: &Listing) {
+        let (Listing::Complete(owned) | Listing::Partial(owned, _)) = listing else { return };
+        let unsaid = owned.iter().filter(|lease| matches!(lease.workload, WorkloadState::Unknown));
+        let attempt = |lease: &OwnedLease| {
+            let attempts = self.state.cluster.record(&lease.slot)?.attempts();
+            let has_one = |one: &&NodeRecord| {
+                one.attempt.uuid == lease.attempt && one.stage.has_workload() && !one.is_open()
+            };
+            Some((lease.slot.clone(), attempts.into_iter().find(has_one)?.attempt))
+        };
+        let attempts: Vec<_> = unsaid.filter_map(attempt).collect();
+        for (slot, attempt) in attempts {
+            self.look(&slot, attempt);
+        }
     }
 
     /// Looks by id at everything that the last listings lacked (C1).

@@ -26,7 +26,9 @@ list() {
         case $one in *.new | *'*') continue ;; esac
         n=$((n + 1))
         [ $((n % skip)) = 0 ] || continue
-        printf '%s{%s,"workload":%s}' "$rest" "$(lease "$one")" "$(work "$one")"
+        how=",\"workload\":$(work "$one")"
+        [ "$fault" != silent ] || how=
+        printf '%s{%s%s}' "$rest" "$(lease "$one")" "$how"
         rest=,
     done
     printf ']}}\n'
@@ -46,6 +48,7 @@ case "$fault:$call" in
 "made-anyway:create-lease") make && echo 'connection reset' >&2 && exit 1 ;;
 "kept:destroy-lease") ok '{}' ;;
 "gone-anyway:destroy-lease") rm -rf "$at" && echo 'connection reset' >&2 && exit 1 ;;
+"started-nothing:start-bootstrap") ok "{\"handle\":{\"of\":\"$attempt\"}}" ;;
 *:create-lease) make && ok "{\"lease\":{\"id\":\"i-$attempt\"}}" ;;
 *:lookup-endpoint) ok '{"endpoint":{"host":"127.0.0.1","ports":{"http":1}}}' ;;
 *:start-bootstrap) [ -d "$at" ] || exit 1; : > "$at/running" && ok "{\"handle\":{\"of\":\"$attempt\"}}" ;;

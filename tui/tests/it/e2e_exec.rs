@@ -238,3 +238,36 @@ fn an_orphan_is_told_and_left_alone() {
     let told = cloud.world.events().into_iter().filter(|e| e["kind"] == "orphan").count();
     assert_eq!(told, 1);
 }
+
+/// A listing may show what there is and say nothing of how it fares: each workload is looked at by its id then, and
+/// its end is noticed (C3).
+#[test]
+fn a_listing_that_says_nothing_of_workloads_hides_no_end() {
+    let cloud = driven();
+    cloud.fault("silent");
+    cloud.until_listed(1);
+    let first = node(&cloud.world.status(), "vm-0")["attempt"].clone();
+    let attempt = cloud
+        .calls("create-lease")
+        .iter()
+        .find_map(|call| call.strip_prefix("vm-0 ").map(str::to_owned));
+    fs::remove_file(cloud.dir.join("instances").join(attempt.unwrap()).join("running")).unwrap();
+    until_true("it is replaced", || {
+        let view = cloud.world.status();
+        let node = node(&view, "vm-0");
+        node["attempt"] != first && node["ready"] == true
+    });
+    assert_eq!(cloud.calls("create-lease").len(), NODES as usize + 1);
+}
+
+/// A start that reports success and started nothing never counts as a node that serves (C5).
+#[test]
+fn a_start_that_started_nothing_brings_nothing_up() {
+    let mut cloud = Cloud::new(1);
+    cloud.fault("started-nothing");
+    cloud.world.drive();
+    let view = cloud.world.until_state("held");
+    assert_eq!(view["ready"], 0);
+    assert_eq!(view["holds"][0]["code"], "restart.crash-loop");
+    assert_eq!(cloud.calls("complete-bootstrap"), [""; 0]);
+}

@@ -9,7 +9,7 @@ use std::{
 };
 
 use reconciler_core::{
-    effect::{Certainty, EffectFailure, FailureClass, Listing, Look, NodeRequest},
+    effect::{Certainty, EffectFailure, FailureClass, Listing, Look, NodeRequest, WorkloadState},
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, SessionStage},
     redact::Redacted,
@@ -277,6 +277,17 @@ impl Provider for ExecProvider {
         workload: &'a Handle,
     ) -> Work<'a, Result<(), EffectFailure>> {
         Box::pin(async move {
+            // Nobody tells when a workload ends, so it is asked for before it counts as joined: what was started
+            // may have ended already, or was never there (C5). How it ended is for the look that follows to say.
+            let look = self.inspect(ctx.run, &ctx.slot, ctx.attempt, Some(lease)).await;
+            if shows_no_workload(&look) {
+                let class = FailureClass::Workload;
+                return Err(failed(
+                    Certainty::Ambiguous,
+                    class,
+                    &"the workload does not run any more",
+                ));
+            }
             let call = Request {
                 lease: Some(lease),
                 workload: Some(workload),
@@ -288,6 +299,17 @@ impl Provider for ExecProvider {
 
     fn watch(&self, _lease: &LeaseFacts, _workload: &Handle) -> Option<Work<'static, Exit>> {
         None
+    }
+}
+
+/// True if the program said that the attempt has no workload that runs.
+const fn shows_no_workload(look: &Look) -> bool {
+    match look {
+        Look::Present { workload, .. } => {
+            matches!(workload, WorkloadState::Exited { .. } | WorkloadState::Absent)
+        }
+        Look::Absent => true,
+        Look::Unknown { .. } => false,
     }
 }
 
