@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     checkpoint::{CheckpointError, StepCheckpoint, StepMark},
-    effect::{CommandKind, Intent},
+    effect::{ActionKind, Intent},
     id::{
         AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName,
         StepId,
@@ -11,7 +11,6 @@ use reconciler_core::{
     time::Timestamp,
 };
 use rusqlite::{Row, types::Type};
-use serde::{Deserialize, de::IntoDeserializer};
 
 use crate::codec::{misread, number, parsed, time_if_any, uuid};
 
@@ -44,8 +43,8 @@ pub struct StepRow {
     pub attempt: AttemptId,
     /// Who performs it.
     pub provider: ProviderName,
-    /// Which command.
-    pub command: CommandKind,
+    /// Which command or hook.
+    pub command: ActionKind,
     /// The key that a repeat of the same request carries.
     pub key: IdempotencyKey,
     /// The fence under which it was written.
@@ -73,7 +72,7 @@ impl StepRow {
             slot: intent.slot.clone(),
             attempt: intent.attempt,
             provider: intent.provider.clone(),
-            command: intent.command.kind(),
+            command: intent.action.kind(),
             key: intent.key,
             fence: intent.fence,
             checkpoint: Ok(checkpoint),
@@ -91,7 +90,7 @@ impl StepRow {
             slot: parsed(row, "slot")?,
             attempt: AttemptId { ordinal, uuid: uuid(row, "attempt")? },
             provider: parsed(row, "provider")?,
-            command: command_kind(row.get_ref("kind")?.as_str()?)?,
+            command: action_kind(row.get_ref("kind")?.as_str()?)?,
             key: parsed(row, "idem")?,
             fence: Fence::new(number(row, "fence")?),
             checkpoint: row.get_ref("checkpoint")?.as_str()?.parse(),
@@ -102,8 +101,7 @@ impl StepRow {
     }
 }
 
-fn command_kind(text: &str) -> rusqlite::Result<CommandKind> {
-    let known: Result<CommandKind, serde::de::value::Error> =
-        CommandKind::deserialize(text.into_deserializer());
-    known.map_err(|error| misread(Type::Text, error))
+fn action_kind(text: &str) -> rusqlite::Result<ActionKind> {
+    let unknown = || misread(Type::Text, format!("`{text}` is neither a command nor a hook"));
+    ActionKind::from_name(text).ok_or_else(unknown)
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Instant};
 use checkpoint::{event::PassRow, store::Commit};
 use executor::dispatch::Room;
 use reconciler_core::{
-    effect::{Intent, NodeManagerCommand},
+    effect::{Action, Intent},
     fold::Fact,
     id::{AttemptId, GroupId, LogicalNodeId},
     observed::{ClusterState, Pending, Side},
@@ -144,10 +144,10 @@ impl State {
         }
         let present = plan.per_node.into_iter().map(|(slot, c)| (slot, Side::Present, c));
         let second = plan.per_second.into_iter().map(|(slot, c)| (slot, Side::Second, c));
-        let commands: Vec<_> = present.chain(second).collect();
-        self.cover(commands.iter().map(|(slot, ..)| slot), now, commit);
-        for (slot, side, command) in commands {
-            if let Some(intent) = self.intend(&slot, side, command, now) {
+        let actions: Vec<_> = present.chain(second).collect();
+        self.cover(actions.iter().map(|(slot, ..)| slot), now, commit);
+        for (slot, side, action) in actions {
+            if let Some(intent) = self.intend(&slot, side, action, now) {
                 commit.intents.push(intent);
             }
         }
@@ -203,20 +203,20 @@ impl State {
         Some((slot, attempt))
     }
 
-    /// Turns a command into the intent of a step, and marks its record as waiting for it.
+    /// Turns a command or a hook into the intent of a step, and marks its record as waiting for it.
     fn intend(
         &mut self,
         slot: &LogicalNodeId,
         side: Side,
-        command: NodeManagerCommand,
+        action: Action,
         now: Timestamp,
     ) -> Option<Intent> {
         let operation = self.operations.of(&slot.group)?;
         let record = self.cluster.record(slot)?.side(side)?;
-        let kind = command.kind();
+        let kind = action.kind();
         let (attempt, provider) = (record.attempt, record.spec.provider.clone());
-        let timeout = command.timeout(&record.policy);
-        let key = command.idempotency_key(attempt.uuid);
+        let timeout = action.timeout(&record.policy);
+        let key = action.idempotency_key(attempt.uuid);
         let step = self.counters.step;
         let fence = self.fence;
         // Between the durable intent and its effect lie the sync and the queue: the deadline leaves them room.
@@ -227,7 +227,7 @@ impl State {
         }
         self.counters.step = step.next();
         let slot = slot.clone();
-        Some(Intent { operation, step, fence, slot, attempt, provider, command, key, timeout })
+        Some(Intent { operation, step, fence, slot, attempt, provider, action, key, timeout })
     }
 
     fn note_pass(

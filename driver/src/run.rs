@@ -12,7 +12,9 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use checkpoint::store::StoreError;
-use reconciler_core::{fold::Fact, id::GroupId, reconcile::RolloutChange, redact::Redacted};
+use reconciler_core::{
+    fold::Fact, hold::HoldCode, id::GroupId, reconcile::RolloutChange, redact::Redacted,
+};
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
@@ -216,7 +218,8 @@ impl Loop {
                     format!("the update failed, and cannot be taken back: {}", refusal.message);
                 let text = Redacted::new(&text);
                 for group in groups {
-                    let change = RolloutChange::Fail { text: text.clone() };
+                    let change =
+                        RolloutChange::Fail { code: HoldCode::UpdateStalled, text: text.clone() };
                     self.facts.push(Fact::Rollout { group, change });
                 }
             }

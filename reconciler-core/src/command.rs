@@ -1,4 +1,4 @@
-//! The six commands by name; what each carries stands in `effect`.
+//! The six commands by name; what each carries stands in `effect`, and hooks, which are none, in `action`.
 
 use serde::{Deserialize, Serialize};
 

@@ -5,18 +5,23 @@ use alloc::{sync::Arc, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    desired::{NodeSpec, Policy},
+    desired::{HookPoint, NodeSpec, Policy},
     id::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
         SessionId, StepId, Uuid,
     },
-    key::session_key,
     lease::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
     time::Millis,
 };
 
-pub use crate::{command::CommandKind, key::idempotency_key, lease::HandleFacts};
+pub use crate::{
+    action::{Action, ActionKind},
+    command::CommandKind,
+    hook::{HookRun, HookSight, HookState},
+    key::idempotency_key,
+    lease::HandleFacts,
+};
 
 /// The six commands; there is no seventh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,9 +83,16 @@ impl NodeManagerCommand {
         }
     }
 
-    /// The key by which a provider recognises a repeat of this request for `attempt` (D7).
-    pub fn idempotency_key(&self, attempt: Uuid) -> IdempotencyKey {
-        session_key(attempt, self.kind(), self.session())
+    /// The lease that it is about, if one was made.
+    pub const fn lease(&self) -> Option<&LeaseFacts> {
+        match self {
+            Self::CreateLease(_) => None,
+            Self::LookupEndpoint(lease)
+            | Self::StartBootstrap { lease, .. }
+            | Self::BootstrapConvergenceObserved { lease, .. }
+            | Self::CancelBootstrap { lease, .. }
+            | Self::DestroyLease(lease) => Some(lease),
+        }
     }
 
     /// Which of the six it is.
@@ -127,7 +139,7 @@ pub struct Intent {
     /// Who performs it.
     pub provider: ProviderName,
     /// What.
-    pub command: NodeManagerCommand,
+    pub action: Action,
     /// The key that a repeat of the same request carries.
     pub key: IdempotencyKey,
     /// How long it may take.
@@ -143,8 +155,8 @@ pub struct EffectReport {
     pub slot: LogicalNodeId,
     /// The attempt.
     pub attempt: AttemptId,
-    /// Which command.
-    pub command: CommandKind,
+    /// Which command or hook.
+    pub command: ActionKind,
     /// Its result.
     pub result: EffectResult,
     /// What a look right after it showed, where a look says more than the result.
@@ -174,19 +186,22 @@ pub enum EffectOutcome {
     Cancelled,
     /// `DestroyLease`: the lease is given back; absence is still to be seen.
     Released,
+    /// A hook: it ended with status 0.
+    Hooked(HookPoint),
 }
 
 impl EffectOutcome {
-    /// The command that it answers.
-    pub const fn answers(&self) -> CommandKind {
-        match self {
+    /// The command or hook that it answers.
+    pub const fn answers(&self) -> ActionKind {
+        ActionKind::Command(match self {
             Self::Leased { .. } => CommandKind::CreateLease,
             Self::Endpoint(_) => CommandKind::LookupEndpoint,
             Self::Started { .. } => CommandKind::StartBootstrap,
             Self::Closed => CommandKind::BootstrapConvergenceObserved,
             Self::Cancelled => CommandKind::CancelBootstrap,
             Self::Released => CommandKind::DestroyLease,
-        }
+            Self::Hooked(point) => return ActionKind::Hook(*point),
+        })
     }
 }
 
@@ -225,7 +240,7 @@ pub enum FailureClass {
     TimedOut,
     /// The provider's code or program crashed.
     Crashed,
-    /// The workload or a verify command failed.
+    /// The workload, a verify command or a hook failed.
     Workload,
     /// Somebody with a newer fence owns it.
     Fenced,
@@ -300,6 +315,9 @@ pub enum Look {
         endpoint: Option<Endpoint>,
         /// Its workload.
         workload: WorkloadState,
+        /// The hook that was begun last on it.
+        #[serde(default)]
+        hook: HookSight,
     },
 }
 

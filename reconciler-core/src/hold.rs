@@ -39,11 +39,17 @@ pub enum HoldCode {
     /// An update made no progress in time, and nothing takes it back.
     #[serde(rename = "update.stalled")]
     UpdateStalled,
+    /// A hook was begun, and nobody saw how it ended.
+    #[serde(rename = "hook.unknown")]
+    HookUnknown,
+    /// An update has failed, and a hook completed on its way: what it did cannot be taken back.
+    #[serde(rename = "rollback.irreversible-hook")]
+    IrreversibleHook,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::CrashLoop,
         Self::Refused,
         Self::Implausible,
@@ -54,6 +60,8 @@ impl HoldCode {
         Self::CleanupRefused,
         Self::ExitUnknown,
         Self::UpdateStalled,
+        Self::HookUnknown,
+        Self::IrreversibleHook,
     ];
 
     /// The stable text of the code.
@@ -69,7 +77,14 @@ impl HoldCode {
             Self::CleanupRefused => "cleanup.refused",
             Self::ExitUnknown => "job.exit-unknown",
             Self::UpdateStalled => "update.stalled",
+            Self::HookUnknown => "hook.unknown",
+            Self::IrreversibleHook => "rollback.irreversible-hook",
         }
+    }
+
+    /// True for what holds a group because its update has failed: another update, or none, ends it.
+    pub const fn is_of_update(self) -> bool {
+        matches!(self, Self::UpdateStalled | Self::IrreversibleHook)
     }
 }
 

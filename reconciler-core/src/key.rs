@@ -3,13 +3,14 @@
 use alloc::{format, string::String};
 
 use crate::{
+    action::ActionKind,
     canonical::write_object,
-    command::CommandKind,
     id::{IdempotencyKey, SessionId, Uuid},
 };
 
-/// The key of one command for one attempt: a repeat of the same request has the same key (D7).
-pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> IdempotencyKey {
+/// The key of one command or hook for one attempt: a repeat of the same request has the same key (D7).
+pub fn idempotency_key(attempt: Uuid, kind: impl Into<ActionKind>, detail: &str) -> IdempotencyKey {
+    let kind = kind.into();
     let mut text = String::with_capacity(128);
     write_object(&mut text, |members| {
         members.plain("attempt", |out| attempt.push(out));
@@ -19,10 +20,10 @@ pub fn idempotency_key(attempt: Uuid, kind: CommandKind, detail: &str) -> Idempo
     IdempotencyKey::of(text.as_bytes())
 }
 
-/// The key of one command about one session: the first start of an attempt is another request than its second.
+/// The key of one step about one session: the first start of an attempt is another request than its second.
 pub(crate) fn session_key(
     attempt: Uuid,
-    kind: CommandKind,
+    kind: ActionKind,
     session: Option<SessionId>,
 ) -> IdempotencyKey {
     let later = session.filter(|session| session.get() > 1);

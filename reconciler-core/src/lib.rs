@@ -12,6 +12,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod action;
 pub mod canonical;
 pub mod checkpoint;
 mod command;
@@ -24,6 +25,7 @@ pub mod fixture;
 pub mod fold;
 mod hex;
 pub mod hold;
+mod hook;
 pub mod id;
 mod key;
 mod lease;

@@ -57,6 +57,12 @@ pub const EFFECT_TRIES_MAX: u32 = 3;
 pub const GATE_EDGES_MAX: usize = 16;
 /// How long an update may go without one more node of the new revision being ready.
 pub const PROGRESS_DEADLINE: Millis = Millis::from_secs(300);
+/// How long a hook may run if nothing is said.
+pub const HOOK_TIMEOUT: Millis = Millis::from_secs(30);
+/// The longest that a hook may be given: until it is over, its node takes no other step.
+pub const HOOK_TIMEOUT_MAX: Millis = Millis::from_secs(3_600);
+/// Beyond its own time: how long a provider has to end a hook and to say so before its outcome counts as unknown.
+pub const HOOK_REPORT: Millis = Millis::from_secs(15);
 /// How old a look may be that promotes a candidate: older ones speak of the past (R173).
 pub const FRESH_LOOK: Millis = Millis::from_secs(30);
 

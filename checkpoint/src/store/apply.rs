@@ -218,11 +218,11 @@ impl Apply<'_> {
             num(intent.attempt.ordinal.get()),
             intent.attempt.uuid.as_bytes(),
             intent.provider.as_str(),
-            intent.command.kind().as_str(),
+            intent.action.kind().as_str(),
             intent.key.to_string(),
             num(intent.fence.get()),
             num(intent.timeout.get()),
-            encode("an intent", &intent.command)?,
+            encode("an intent", &intent.action)?,
             checkpoint.to_string(),
             checkpoint.class().rank(),
             time(at)

@@ -10,9 +10,10 @@ use checkpoint::{
 };
 use reconciler_core::{
     checkpoint::StepMark,
+    desired::HookPoint,
     hold::{Hold, HoldCode},
     id::{Fence, OperationId, RevisionDigest, StepId},
-    observed::Rollout,
+    observed::{Hooked, Rollout},
     time::{Millis, Timestamp},
 };
 
@@ -111,6 +112,7 @@ fn rollout_write(n: u64) -> Option<RolloutWrite> {
         patience: Millis::from_secs(n),
         deadline: n.is_multiple_of(3).then(|| Timestamp::from_millis(n)),
         paused: n.is_multiple_of(4),
+        hooked: n.is_multiple_of(2).then(|| Hooked { slot: slot(0), point: HookPoint::PostStart }),
     };
     let rollout = (!n.is_multiple_of(15)).then_some(rollout);
     n.is_multiple_of(5).then(|| RolloutWrite { group: slot(0).group, rollout })

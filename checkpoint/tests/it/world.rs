@@ -124,7 +124,7 @@ pub(crate) fn intent(step: u64, operation: u64, index: u32, fence: Fence) -> Int
         slot: slot(index),
         attempt,
         provider: "process".parse().unwrap(),
-        command: NodeManagerCommand::CreateLease(request),
+        action: NodeManagerCommand::CreateLease(request).into(),
         key: idempotency_key(attempt.uuid, CommandKind::CreateLease, ""),
         timeout: Millis::from_secs(5),
     }

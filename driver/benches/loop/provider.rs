@@ -38,6 +38,7 @@ impl Instantly {
             rate: None,
             images: false,
             resources: false,
+            hooks: false,
         };
         (Arc::new(Self { capabilities, owned, watched: Mutex::default(), calls }), told)
     }

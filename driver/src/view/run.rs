@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     desired::Gates,
-    effect::CommandKind,
+    effect::ActionKind,
     hold::HoldCode,
     id::{Fence, Generation, GroupId, LogicalNodeId, PassNumber, ProviderName, RunName, Uuid},
     observed::StageName,
@@ -166,7 +166,7 @@ pub struct NodeView {
     /// When it entered the stage.
     pub since: Timestamp,
     /// The effect on its way, if any.
-    pub pending: Option<CommandKind>,
+    pub pending: Option<ActionKind>,
     /// Consecutive failures.
     pub failures: u32,
     /// When it next falls due, if it waits for a time.

@@ -42,6 +42,7 @@ impl ProviderFactory for Factory {
             rate: None,
             images: false,
             resources: false,
+            hooks: false,
         }
     }
 
@@ -216,7 +217,9 @@ impl Provider for Ground {
             self.world.with(|land| match land.leases.get(&id(attempt)) {
                 None => Look::Absent,
                 Some(lease) => {
-                    Look::Present { lease: facts(lease), endpoint: None, workload: workload(lease) }
+                    let hook = reconciler_core::effect::HookSight::Untold;
+                    let (lease, workload) = (facts(lease), workload(lease));
+                    Look::Present { lease, endpoint: None, workload, hook }
                 }
             })
         })

@@ -330,7 +330,7 @@ fn stands(journal: &Path, ctx: &EffectContext, kind: CommandKind) -> Result<(), 
     let step = steps.iter().find(|row| row.step == ctx.step).ok_or("no such step")?;
     let mark = step.checkpoint.as_ref().map_err(ToString::to_string)?.mark;
     let said = (&step.slot, step.attempt, step.command, step.key, step.fence, step.operation);
-    let same = said == (&ctx.slot, ctx.attempt, kind, ctx.key, ctx.fence, ctx.operation);
+    let same = said == (&ctx.slot, ctx.attempt, kind.into(), ctx.key, ctx.fence, ctx.operation);
     if mark == StepMark::EffectPending && same {
         Ok(())
     } else {

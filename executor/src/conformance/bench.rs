@@ -11,7 +11,10 @@ use std::{
 
 use reconciler_core::{
     desired::{BootSpec, JoinMode, NodeSpec},
-    effect::{CommandKind, EffectFailure, Listing, Look, NodeRequest, OwnedLease, idempotency_key},
+    effect::{
+        ActionKind, CommandKind, EffectFailure, Listing, Look, NodeRequest, OwnedLease,
+        idempotency_key,
+    },
     id::{
         AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, RevisionDigest, SessionId,
         StepId, Uuid,
@@ -33,7 +36,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Node {
     pub(super) slot: LogicalNodeId,
     pub(super) attempt: AttemptId,
-    request: NodeRequest,
+    pub(super) request: NodeRequest,
 }
 
 /// The provider under trial and how to call it.
@@ -72,7 +75,12 @@ impl Bench {
     }
 
     /// What accompanies a call; the same command for the same node has the same key.
-    pub(super) fn context(&self, node: &Node, kind: CommandKind, fence: Fence) -> EffectContext {
+    pub(super) fn context(
+        &self,
+        node: &Node,
+        kind: impl Into<ActionKind>,
+        fence: Fence,
+    ) -> EffectContext {
         let step = self.steps.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         EffectContext {
             run: self.options.run,

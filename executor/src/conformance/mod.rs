@@ -1,6 +1,7 @@
 //! The battery that every provider must pass, also those that others write.
 
 mod bench;
+mod hooks;
 mod leases;
 mod options;
 mod report;

@@ -22,6 +22,8 @@ pub struct BatteryOptions {
     pub stays: Vec<String>,
     /// A workload that ends by itself with a status other than zero.
     pub fails: Vec<String>,
+    /// A command that succeeds on a fresh node, and fails where it has succeeded before.
+    pub once: Vec<String>,
     /// The longest wait for one answer, and for one thing to show.
     pub bound: Duration,
     /// Time between the polite and the forced end of a workload.
@@ -41,6 +43,7 @@ impl BatteryOptions {
             shape: DesiredNodeShape::default(),
             stays: owned(&["sleep", "3600"]),
             fails: owned(&["false"]),
+            once: owned(&["mkdir", "conformance-once"]),
             bound: Duration::from_mins(1),
             grace: Duration::from_secs(2),
             fence: Fence::new(2),

@@ -36,6 +36,12 @@ pub async fn run(provider: Arc<dyn Provider>, options: BatteryOptions) -> Report
     add("start_runs", &["D7"], bench.start_runs(&node, &mut seen).await);
     add("start_again_adopts", &["D7"], bench.start_again_adopts(&node, &seen).await);
     add("complete_keeps_running", &["R69"], bench.complete_keeps_running(&node, &seen).await);
+    let verdict = bench.no_hook_is_seen_before_the_first(&node, &seen).await;
+    add("no_hook_is_seen_before_the_first", &["D7"], verdict);
+    add("a_hook_completes_once", &["D7", "R138"], bench.a_hook_completes_once(&node, &seen).await);
+    add("a_failed_hook_is_told", &["D7"], bench.a_failed_hook_is_told(&node, &seen).await);
+    let verdict = bench.a_stale_fence_runs_no_hook(&node, &seen).await;
+    add("a_stale_fence_runs_no_hook", &["D11", "C16"], verdict);
     let verdict = bench.stale_fence_is_refused(&node, &stranger, &seen).await;
     add("stale_fence_is_refused", &["D11", "C16"], verdict);
     add("cancel_ends_the_workload", &["R69"], bench.cancel_ends_the_workload(&node, &seen).await);

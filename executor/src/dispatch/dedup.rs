@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use reconciler_core::{
-    effect::{CommandKind, EffectReport, Intent},
+    effect::{ActionKind, EffectReport, Intent},
     id::{AttemptId, IdempotencyKey, LogicalNodeId, ProviderName, StepId},
 };
 
@@ -17,7 +17,7 @@ pub(super) struct Identity {
     pub(super) slot: LogicalNodeId,
     pub(super) provider: ProviderName,
     pub(super) attempt: AttemptId,
-    pub(super) kind: CommandKind,
+    pub(super) kind: ActionKind,
     pub(super) key: IdempotencyKey,
 }
 
@@ -29,7 +29,7 @@ impl Identity {
             slot: intent.slot.clone(),
             provider: intent.provider.clone(),
             attempt: intent.attempt,
-            kind: intent.command.kind(),
+            kind: intent.action.kind(),
             key: intent.key,
         }
     }
@@ -98,7 +98,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use reconciler_core::{
-        effect::{CommandKind, EffectOutcome, EffectReport, idempotency_key},
+        effect::{ActionKind, CommandKind, EffectOutcome, EffectReport, idempotency_key},
         id::{AttemptId, AttemptOrdinal, StepId, Uuid},
     };
 
@@ -108,7 +108,7 @@ mod tests {
         let run = Uuid::from_bytes([1; 16]);
         let slot = "web-0".parse().unwrap();
         let attempt = AttemptId::derive(run, &slot, AttemptOrdinal::new(1));
-        let kind = CommandKind::DestroyLease;
+        let kind = ActionKind::from(CommandKind::DestroyLease);
         let key = idempotency_key(attempt.uuid, kind, "");
         let provider = "process".parse().unwrap();
         Identity { step: StepId::new(step), slot, provider, attempt, kind, key }
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(ledger.admit(&identity(1)), Admission::UnderWay);
         ledger.settle(&identity(1), &report(1));
         assert_eq!(ledger.admit(&identity(1)), Admission::Done(Box::new(report(1))));
-        let other = Identity { kind: CommandKind::LookupEndpoint, ..identity(1) };
+        let other = Identity { kind: CommandKind::LookupEndpoint.into(), ..identity(1) };
         assert_eq!(ledger.admit(&other), Admission::Reused);
     }
 

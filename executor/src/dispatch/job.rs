@@ -1,7 +1,7 @@
 //! What waits for its turn at a provider, and the lane that it waits in.
 
 use reconciler_core::{
-    effect::{CommandKind, Intent},
+    effect::{ActionKind, CommandKind, Intent},
     id::{AttemptId, LogicalNodeId},
     observed::LeaseFacts,
 };
@@ -36,12 +36,18 @@ impl Job {
     /// The lane that it belongs in.
     pub(super) fn lane(&self) -> LaneKind {
         match self {
-            Self::Effect(intent) => match intent.command.kind() {
-                CommandKind::CreateLease | CommandKind::StartBootstrap => LaneKind::Make,
-                CommandKind::LookupEndpoint
-                | CommandKind::BootstrapConvergenceObserved
-                | CommandKind::CancelBootstrap
-                | CommandKind::DestroyLease => LaneKind::Tend,
+            Self::Effect(intent) => match intent.action.kind() {
+                ActionKind::Command(CommandKind::CreateLease | CommandKind::StartBootstrap) => {
+                    LaneKind::Make
+                }
+                ActionKind::Hook(point) if point.is_of_start() => LaneKind::Make,
+                ActionKind::Hook(_)
+                | ActionKind::Command(
+                    CommandKind::LookupEndpoint
+                    | CommandKind::BootstrapConvergenceObserved
+                    | CommandKind::CancelBootstrap
+                    | CommandKind::DestroyLease,
+                ) => LaneKind::Tend,
             },
             Self::List | Self::Look { .. } => LaneKind::Look,
         }

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use reconciler_core::{
     effect::{
-        Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, EffectResult,
-        FailureClass, Intent, Look, NodeManagerCommand,
+        Action, ActionKind, Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport,
+        EffectResult, FailureClass, Intent, Look, NodeManagerCommand,
     },
     observed::LeaseFacts,
     redact::Redacted,
@@ -26,12 +26,12 @@ pub(super) async fn perform(
     ground: &Arc<Ground>,
     intent: Intent,
 ) -> EffectReport {
-    let lease = lease_of(&intent.command).cloned();
+    let lease = intent.action.lease().cloned();
     let report = EffectReport {
         step: intent.step,
         slot: intent.slot.clone(),
         attempt: intent.attempt,
-        command: intent.command.kind(),
+        command: intent.action.kind(),
         result: Ok(EffectOutcome::Closed),
         look: None,
     };
@@ -94,7 +94,7 @@ async fn effect(shared: &Arc<Shared>, ground: &Arc<Ground>, intent: Intent) -> E
         deadline: (tokio::time::Instant::now() + timeout).into_std(),
     };
     let provider = Arc::clone(&ground.provider);
-    let work = async move { call(provider.as_ref(), &ctx, intent.command, sink).await };
+    let work = async move { perform_action(provider.as_ref(), &ctx, intent.action, sink).await };
     match within(timeout, work).await {
         Finish::Done(result) => result,
         // The work goes on: cutting it off half way helps nobody. Its result is dropped with the handle.
@@ -106,6 +106,21 @@ async fn effect(shared: &Arc<Shared>, ground: &Arc<Ground>, intent: Intent) -> E
             Err(definite(FailureClass::Crashed, &format!("the provider crashed: {words}")))
         }
         Finish::Stopped => Err(ambiguous(FailureClass::Unavailable, "the controller is stopping")),
+    }
+}
+
+async fn perform_action(
+    provider: &dyn Provider,
+    ctx: &EffectContext,
+    action: Action,
+    sink: SessionSink,
+) -> EffectResult {
+    match action {
+        Action::Command(command) => call(provider, ctx, command, sink).await,
+        Action::Hook(run) => {
+            provider.run_hook(ctx, &run).await?;
+            Ok(EffectOutcome::Hooked(run.point))
+        }
     }
 }
 
@@ -146,7 +161,8 @@ async fn call(
 }
 
 /// Ending what is not there succeeds (D8, R69).
-fn normalised(command: CommandKind, result: EffectResult) -> EffectResult {
+fn normalised(kind: ActionKind, result: EffectResult) -> EffectResult {
+    let ActionKind::Command(command) = kind else { return result };
     let Err(EffectFailure { class: FailureClass::NotFound, .. }) = result else { return result };
     match command {
         CommandKind::DestroyLease => Ok(EffectOutcome::Released),
@@ -165,19 +181,8 @@ fn wants_look(result: &EffectResult) -> bool {
     })
 }
 
-fn lease_of(command: &NodeManagerCommand) -> Option<&LeaseFacts> {
-    match command {
-        NodeManagerCommand::CreateLease(_) => None,
-        NodeManagerCommand::LookupEndpoint(lease)
-        | NodeManagerCommand::StartBootstrap { lease, .. }
-        | NodeManagerCommand::BootstrapConvergenceObserved { lease, .. }
-        | NodeManagerCommand::CancelBootstrap { lease, .. }
-        | NodeManagerCommand::DestroyLease(lease) => Some(lease),
-    }
-}
-
 fn session_sink(shared: &Arc<Shared>, intent: &Intent) -> SessionSink {
-    let NodeManagerCommand::StartBootstrap { session, .. } = &intent.command else {
+    let Action::Command(NodeManagerCommand::StartBootstrap { session, .. }) = &intent.action else {
         return Arc::new(|_| {});
     };
     let (report, slot) = (Arc::clone(&shared.report), intent.slot.clone());

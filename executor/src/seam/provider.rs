@@ -4,7 +4,9 @@
 use std::{future::Future, pin::Pin, time::Duration};
 
 use reconciler_core::{
-    effect::{EffectFailure, ExitStatus, Listing, Look, NodeRequest},
+    effect::{
+        Certainty, EffectFailure, ExitStatus, FailureClass, HookRun, Listing, Look, NodeRequest,
+    },
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
@@ -55,13 +57,15 @@ pub struct Capabilities {
     pub images: bool,
     /// True if it honours requests for processors, memory, disk or graphics processors.
     pub resources: bool,
+    /// True if it runs hooks; others refuse a group that declares one.
+    pub hooks: bool,
 }
 
 impl Capabilities {
     /// The capabilities as one line, equal for equal capabilities.
     pub fn digest_text(&self) -> String {
         format!(
-            "{} v{} fencing={} visibility={}ms images={} resources={}",
+            "{} v{} fencing={} visibility={}ms images={} resources={}{}",
             self.kind,
             self.version,
             match self.fencing {
@@ -71,6 +75,7 @@ impl Capabilities {
             self.visibility.as_millis(),
             self.images,
             self.resources,
+            if self.hooks { " hooks=true" } else { "" },
         )
     }
 }
@@ -98,6 +103,8 @@ pub struct Exit {
 /// # Guarantees that callers rely on
 /// - `create_lease` and `start_bootstrap` with a key that was used before *adopt* what that key made; they never
 ///   make a second one (D7).
+/// - `run_hook` with a key whose hook completed succeeds and runs nothing: a hook completes once for each key. A look
+///   says what became of the key that was begun last, so that one whose answer was lost is not repeated blind.
 /// - `cancel_bootstrap`, `complete_bootstrap` and `destroy_lease` of something absent succeed (R69).
 /// - Every error says whether the effect may have happened all the same. When in doubt: ambiguous.
 /// - A listing is `Complete` only if the provider vouches for it (C1).
@@ -162,6 +169,21 @@ pub trait Provider: Send + Sync {
         lease: &'a LeaseFacts,
         workload: &'a Handle,
     ) -> Work<'a, Result<(), EffectFailure>>;
+
+    /// Runs a hook on a lease to its end; succeeds if it ended with status 0.
+    ///
+    /// A hook that failed is a definite failure of class `Workload`, also one that took too long: it was ended.
+    fn run_hook<'a>(
+        &'a self,
+        _ctx: &'a EffectContext,
+        _run: &'a HookRun,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        Box::pin(std::future::ready(Err(EffectFailure {
+            certainty: Certainty::Definite,
+            class: FailureClass::Invalid,
+            message: Redacted::new("this provider runs no hooks"),
+        })))
+    }
 
     /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>>;

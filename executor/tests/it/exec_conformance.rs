@@ -19,7 +19,10 @@ async fn the_example_program_passes_the_battery() {
     }
     let directory = TempDir::new().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/exec-provider.py");
-    let options = ProviderOptions::from([("program".to_owned(), json!(["python3", example]))]);
+    let options = ProviderOptions::from([
+        ("program".to_owned(), json!(["python3", example])),
+        ("hooks".to_owned(), json!(true)),
+    ]);
     let place = ProviderPlace {
         state_dir: directory.path().join("state"),
         base_dir: directory.path().to_owned(),
@@ -31,4 +34,5 @@ async fn the_example_program_passes_the_battery() {
     battery.bound = Duration::from_secs(20);
     let report = run(provider, battery).await;
     assert!(report.passed(), "{report}");
+    assert!(!report.to_string().contains("skipped"), "{report}");
 }

@@ -70,6 +70,7 @@ impl Fake {
                 rate,
                 images: false,
                 resources: false,
+                hooks: false,
             },
             behaviour: Mutex::new(behaviour),
             effects: AtomicUsize::new(0),
@@ -321,7 +322,7 @@ pub(crate) fn durable(
         attempt,
         provider: name("fake"),
         key: idempotency_key(attempt.uuid, command.kind(), ""),
-        command,
+        action: command.into(),
         timeout: Millis::from_secs(10),
     };
     Durable::seal(intent, operation, step, FENCE)

@@ -18,7 +18,8 @@ use executor::{
 use reconciler_core::{
     desired::{BootSpec, DesiredNodeShape, JoinMode, NodeSpec, VerifyCommand},
     effect::{
-        CommandKind, EffectFailure, ExitStatus, Look, NodeRequest, WorkloadState, idempotency_key,
+        ActionKind, CommandKind, EffectFailure, ExitStatus, Look, NodeRequest, WorkloadState,
+        idempotency_key,
     },
     id::{
         AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, RevisionDigest, SessionId,
@@ -122,7 +123,12 @@ impl Ward {
         Node { slot, attempt, request }
     }
 
-    pub(crate) fn context(&self, node: &Node, kind: CommandKind, detail: &str) -> EffectContext {
+    pub(crate) fn context(
+        &self,
+        node: &Node,
+        kind: impl Into<ActionKind>,
+        detail: &str,
+    ) -> EffectContext {
         EffectContext {
             run: self.run,
             slot: node.slot.clone(),

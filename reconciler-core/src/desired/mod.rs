@@ -2,6 +2,7 @@
 
 mod gate;
 mod group;
+mod hooks;
 mod policy;
 mod power;
 pub mod revision;
@@ -13,6 +14,7 @@ pub use group::{
     BootSpec, DesiredNodeShape, JoinMode, LogicalNodeSpec, NodeSpec, RunNodeGroupSpec,
     VerifyCommand,
 };
+pub use hooks::{Hook, HookPoint, Hooks};
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
 pub use power::Power;
 pub use shape::{ClusterShape, ShapeError};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gates, UpdatePolicy};
+use super::{Gates, Hooks, UpdatePolicy};
 use crate::{canonical::Canon, limits, time::Millis};
 
 /// How long each kind of effect and stage may take.
@@ -101,6 +101,9 @@ pub struct Policy {
     /// How nodes give way to another revision.
     #[serde(default)]
     pub update: UpdatePolicy,
+    /// What runs before and after starts and stops.
+    #[serde(default, skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
 }
 
 impl Default for Policy {
@@ -115,6 +118,7 @@ impl Default for Policy {
             kind: GroupKind::default(),
             after: Gates::new(),
             update: UpdatePolicy::default(),
+            hooks: Hooks::default(),
         }
     }
 }
@@ -125,7 +129,7 @@ impl Policy {
         let (restart, timeouts) = (&self.restart, &self.timeouts);
         let lost_max = self.max_lost_per_pass.map_or(Canon::Null, |n| Canon::num(n.into()));
         let after = self.after.iter().map(|(on, c)| (on.as_str(), Canon::text(c.as_str())));
-        Canon::object([
+        let members = [
             ("restart-attempts", Canon::num(restart.attempts.into())),
             ("restart-initial-ms", Canon::num(restart.initial.get())),
             ("restart-cap-ms", Canon::num(restart.cap.get())),
@@ -142,7 +146,10 @@ impl Policy {
             ("kind", Canon::text(self.kind.as_str())),
             ("after", Canon::object(after)),
             ("update", self.update.canon()),
-        ])
+        ];
+        // Left out where none is declared, so that a plan made before there were hooks keeps its hash.
+        let hooks = (!self.hooks.is_empty()).then(|| ("hooks", self.hooks.canon()));
+        Canon::object(members.into_iter().chain(hooks))
     }
 
     /// How many of `count` nodes may vanish unproven at once before the listing is not believed (D6).

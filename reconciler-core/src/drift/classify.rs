@@ -116,7 +116,7 @@ fn group(
     if let Some(hold) = state.and_then(GroupState::hold) {
         let doubt = match hold.code {
             // Nothing of what was observed is in doubt.
-            HoldCode::UpdateStalled => None,
+            HoldCode::UpdateStalled | HoldCode::IrreversibleHook => None,
             HoldCode::MassUnhealthy => {
                 Some((DriftKind::MassUnhealthy, "too many look broken at once to act on it"))
             }
@@ -127,7 +127,8 @@ fn group(
             | HoldCode::Unrecognised
             | HoldCode::NewerFence
             | HoldCode::DuplicateIdentity
-            | HoldCode::ExitUnknown => {
+            | HoldCode::ExitUnknown
+            | HoldCode::HookUnknown => {
                 Some((DriftKind::Implausible, "too many vanished at once to believe it"))
             }
         };

@@ -45,7 +45,9 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::Implausible
         | HoldCode::MassUnhealthy
         | HoldCode::ExitUnknown
-        | HoldCode::UpdateStalled => return None,
+        | HoldCode::UpdateStalled
+        | HoldCode::HookUnknown
+        | HoldCode::IrreversibleHook => return None,
     };
     let both = (expected, hold.text.to_string());
     Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason).of_hold())

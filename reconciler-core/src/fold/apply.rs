@@ -5,6 +5,7 @@ use super::{
     ending::fold_exit,
     failure,
     folding::{Folding, ambiguity},
+    hooks,
     listing::Round,
     look::fold_look,
 };
@@ -131,6 +132,9 @@ fn release(f: &mut Folding<'_>) -> Verdict {
     if hold.code == HoldCode::ExitUnknown {
         ending::run_again(f);
     }
+    if hold.code == HoldCode::HookUnknown {
+        hooks::vouched(f);
+    }
     f.tell(NoteKind::Released(hold.code));
     Verdict::Applied
 }
@@ -203,6 +207,8 @@ pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
         | HoldCode::Implausible
         | HoldCode::MassUnhealthy
         | HoldCode::ExitUnknown
-        | HoldCode::UpdateStalled => false,
+        | HoldCode::UpdateStalled
+        | HoldCode::HookUnknown
+        | HoldCode::IrreversibleHook => false,
     }
 }

@@ -117,7 +117,12 @@ pub(super) fn says_ended(record: &NodeRecord, lease: &OwnedLease, asked_at: Time
         WorkloadState::Running { .. } | WorkloadState::Unknown => false,
     };
     let runs = record.stage.workload().is_some();
-    ended && runs && !record.is_open() && record.deletion.is_none() && record.since < asked_at
+    ended
+        && runs
+        && !record.is_open()
+        && !record.is_stopping()
+        && record.deletion.is_none()
+        && record.since < asked_at
 }
 
 /// Notes that a sign was not believed; the node gets a look by its id.

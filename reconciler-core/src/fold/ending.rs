@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     desired::GroupKind,
-    effect::{CommandKind, ExitStatus, FailureClass},
+    effect::{ExitStatus, FailureClass},
     hold::HoldCode,
     observed::{Backoff, FailureFacts, Handle, LeaseFacts, NodeStage, Remains},
     redact::Redacted,
@@ -21,8 +21,8 @@ pub(super) fn fold_exit(
     status: &ExitStatus,
     tail: &Redacted,
 ) -> Verdict {
-    if f.record.deletion.is_some() || f.record.is_under_way(CommandKind::CancelBootstrap) {
-        // The end of a workload that is being cancelled is the cancel's own business.
+    if f.record.deletion.is_some() || f.record.is_stopping() {
+        // The end of a workload that is being stopped is the stop's own business.
         return Verdict::Unchanged;
     }
     let Some((lease, known)) = f.record.stage.lease().zip(f.record.stage.workload()) else {

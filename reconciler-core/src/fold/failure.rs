@@ -112,13 +112,18 @@ pub(crate) fn delay(policy: &RestartPolicy, nth: u32, attempt: AttemptId) -> Mil
     Millis::new(full.saturating_sub(off))
 }
 
-/// How an exit reads.
+/// What came of a process, to follow its name.
+pub(super) fn exit_words(status: &ExitStatus) -> String {
+    match status {
+        ExitStatus::Code(code) => format!("exited with status {code}"),
+        ExitStatus::Signal(signal) => format!("was ended by signal {signal}"),
+        ExitStatus::Unknown => String::from("is gone; nobody saw how it ended"),
+    }
+}
+
+/// How the exit of a workload reads.
 pub(super) fn exit_text(status: &ExitStatus, tail: &Redacted) -> Redacted {
-    let how = match status {
-        ExitStatus::Code(code) => format!("the workload exited with status {code}"),
-        ExitStatus::Signal(signal) => format!("the workload was ended by signal {signal}"),
-        ExitStatus::Unknown => String::from("the workload is gone; nobody saw how it ended"),
-    };
+    let how = format!("the workload {}", exit_words(status));
     if tail.as_str().trim().is_empty() {
         return Redacted::new(&how);
     }

@@ -6,8 +6,10 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::{NoteKind, Settlement, StepEnd, fact::Verdict};
 use crate::{
+    desired::HookPoint,
+    effect::ActionKind,
     id::{AttemptId, LogicalNodeId},
-    observed::{Ambiguity, ClusterState, NodeRecord, NodeStage, Pending, Side},
+    observed::{Ambiguity, ClusterState, Hooked, NodeRecord, NodeStage, Pending, Side},
     redact::Redacted,
     time::Timestamp,
 };
@@ -18,6 +20,8 @@ pub(super) struct Folding<'a> {
     pub(super) now: Timestamp,
     pub(super) notes: Vec<NoteKind>,
     pub(super) settled: Vec<Settlement>,
+    /// The hook that completed, or may have.
+    pub(super) hooked: Option<HookPoint>,
     /// True where nobody will ask what the change told.
     pub(super) quiet: bool,
 }
@@ -38,8 +42,12 @@ impl Folding<'_> {
 
     /// The step at hand, if there is one, ends without effect because of what happened first.
     pub(super) fn overtaken(&mut self, by: &str) {
-        if self.record.pending.is_some() || self.record.ambiguity.is_some() {
+        if let Some(kind) = self.record.under_way() {
             self.settle(StepEnd::NoEffect, Redacted::new(by));
+            if let ActionKind::Hook(point) = kind {
+                // It was cut off, or came to its end unheard.
+                self.hooked = Some(point);
+            }
         }
         self.record.pending = None;
         self.record.ambiguity = None;
@@ -119,21 +127,34 @@ impl ClusterState {
         let mut verdict = Verdict::Stale;
         let (mut notes, mut settled) = (Vec::new(), Vec::new());
         let quiet = self.quiet;
-        let mut beside = None;
+        let (mut beside, mut hooked) = (None, None);
         self.change(slot, now, |record| {
             let Some(record) = pick(record, side) else { return false };
             beside = (side == Side::Second).then_some(record.attempt.ordinal);
             let (told, ended) = (Vec::new(), Vec::new());
-            let mut folding = Folding { record, now, notes: told, settled: ended, quiet };
+            let mut folding =
+                Folding { record, now, notes: told, settled: ended, hooked: None, quiet };
             verdict = fold(&mut folding);
-            (notes, settled) = (folding.notes, folding.settled);
+            (notes, settled, hooked) = (folding.notes, folding.settled, folding.hooked);
             verdict == Verdict::Applied
         });
         if let Some(ordinal) = beside {
             notes = notes.into_iter().map(|n| NoteKind::Beside(ordinal, Box::new(n))).collect();
         }
         self.tell_all(slot, notes, settled);
+        if let Some(point) = hooked {
+            self.note_hook(slot, point);
+        }
         verdict
+    }
+
+    /// An update that a hook completed under has no way back any more (R138).
+    fn note_hook(&mut self, slot: &LogicalNodeId, point: HookPoint) {
+        let rollout = self.rollouts.get_mut(&slot.group);
+        if let Some(rollout) = rollout.filter(|rollout| rollout.hooked.is_none()) {
+            rollout.hooked = Some(Hooked { slot: slot.clone(), point });
+            self.dirty_rollouts.insert(slot.group.clone());
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use super::{
     NoteKind, StepEnd, Verdict, ending, failure,
     folding::{Folding, ambiguity},
-    stages::{self, without_lease, without_workload},
+    hooks,
+    stages::{self, without_lease},
 };
 use crate::{
-    effect::{CommandKind, ExitStatus, FailureClass, Look, WorkloadState},
+    effect::{ActionKind, CommandKind, ExitStatus, FailureClass, Look, WorkloadState},
     id::SessionId,
     limits,
     observed::{Ambiguity, Endpoint, FailureFacts, LeaseFacts, NodeStage, Remains},
@@ -23,19 +24,22 @@ pub(super) fn fold_look(f: &mut Folding<'_>, look: Look, visibility: Millis) -> 
     match (f.record.ambiguity.clone(), look) {
         (Some(open), Look::Unknown { .. }) => look_again(f, open),
         (Some(open), Look::Absent) => absent_after_effect(f, open, visibility),
-        (Some(open), Look::Present { lease, endpoint, workload }) => {
-            resolve(f, &open, lease, endpoint, workload);
+        (Some(open), seen @ Look::Present { .. }) => {
+            match open.command {
+                ActionKind::Hook(point) => hooks::resolve(f, &open, point, seen),
+                ActionKind::Command(command) => resolve(f, &open, command, seen),
+            }
             Verdict::Applied
         }
         (None, Look::Unknown { .. }) => Verdict::Unchanged,
         (None, Look::Absent) => absent(f, visibility),
-        (None, Look::Present { lease, endpoint, workload }) => {
+        (None, Look::Present { lease, endpoint, workload, hook: _ }) => {
             present(f, lease, endpoint, workload)
         }
     }
 }
 
-fn look_again(f: &mut Folding<'_>, mut open: Ambiguity) -> Verdict {
+pub(super) fn look_again(f: &mut Folding<'_>, mut open: Ambiguity) -> Verdict {
     let nth = open.looks;
     open.looks = nth.saturating_add(1);
     let wait = failure::delay(&f.record.policy.restart, nth, f.record.attempt);
@@ -55,16 +59,14 @@ fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Mil
         return Verdict::Applied;
     }
     let stops = open.command == CommandKind::CancelBootstrap && f.record.deletion.is_none();
-    let message = match open.command {
-        CommandKind::CreateLease => "the lease was not made",
-        CommandKind::CancelBootstrap if stops => "the lease is gone",
-        CommandKind::DestroyLease | CommandKind::CancelBootstrap => "",
-        CommandKind::LookupEndpoint
-        | CommandKind::StartBootstrap
-        | CommandKind::BootstrapConvergenceObserved => "the lease is gone",
-    };
-    let ends = matches!(open.command, CommandKind::DestroyLease | CommandKind::CancelBootstrap);
+    let ends =
+        open.command == CommandKind::DestroyLease || open.command == CommandKind::CancelBootstrap;
     let cleanup = ends && !stops;
+    let message = match (creates, cleanup) {
+        (true, _) => "the lease was not made",
+        (false, true) => "",
+        (false, false) => "the lease is gone",
+    };
     let end = if cleanup { StepEnd::Verified } else { StepEnd::NoEffect };
     f.settle(end, Redacted::new(message));
     f.record.ambiguity = None;
@@ -86,17 +88,12 @@ fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Mil
 }
 
 /// The attempt is there, and an effect's outcome was open.
-fn resolve(
-    f: &mut Folding<'_>,
-    open: &Ambiguity,
-    lease: LeaseFacts,
-    endpoint: Option<Endpoint>,
-    workload: WorkloadState,
-) {
+fn resolve(f: &mut Folding<'_>, open: &Ambiguity, command: CommandKind, seen: Look) {
+    let Look::Present { lease, endpoint, workload, hook: _ } = seen else { return };
     let stage = f.record.stage.clone();
     let cannot_say = matches!(workload, WorkloadState::Unknown);
     let about_workload = matches!(
-        open.command,
+        command,
         CommandKind::StartBootstrap
             | CommandKind::CancelBootstrap
             | CommandKind::BootstrapConvergenceObserved
@@ -105,14 +102,14 @@ fn resolve(
         let _again = look_again(f, open.clone());
         return;
     }
-    let happened = happened(open.command, &workload);
+    let happened = happened(command, &workload);
     f.settle(if happened { StepEnd::Verified } else { StepEnd::NoEffect }, Redacted::default());
     f.record.ambiguity = None;
     if happened {
         f.record.retry = None;
         f.tell(NoteKind::Adopted(open.command));
     }
-    match (open.command, workload) {
+    match (command, workload) {
         (CommandKind::CreateLease, _) => {
             f.enter(NodeStage::LeaseCreated { lease, endpoint, probe_at: None });
         }
@@ -120,7 +117,7 @@ fn resolve(
             stages::started(f, stage, workload);
         }
         (CommandKind::CancelBootstrap, WorkloadState::Absent | WorkloadState::Exited { .. }) => {
-            f.enter(without_workload(stage));
+            stages::stopped(f, stage);
         }
         (CommandKind::StartBootstrap, WorkloadState::Absent) if failure::tried_enough(f) => {
             let message = Redacted::new("the workload could not be started in three tries");
@@ -249,7 +246,7 @@ fn found(f: &mut Folding<'_>, lease: LeaseFacts, endpoint: Option<Endpoint>) -> 
         | NodeStage::Destroyed { .. } => return Verdict::Unchanged,
     };
     f.record.missing_since = None;
-    f.tell(NoteKind::Adopted(CommandKind::CreateLease));
+    f.tell(NoteKind::Adopted(CommandKind::CreateLease.into()));
     f.enter(next);
     Verdict::Applied
 }
@@ -270,7 +267,7 @@ pub(super) fn fold_released(f: &mut Folding<'_>, seen: Option<&Look>) {
             f.settle(StepEnd::NoEffect, message.clone());
             f.record.pending = None;
             f.tell(NoteKind::Failure {
-                command: Some(CommandKind::DestroyLease),
+                command: Some(CommandKind::DestroyLease.into()),
                 message: message.clone(),
             });
             failure::retry_later(f, &message);

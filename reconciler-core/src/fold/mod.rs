@@ -11,6 +11,7 @@ mod ending;
 mod fact;
 mod failure;
 mod folding;
+mod hooks;
 mod listing;
 mod look;
 mod presence;

@@ -17,7 +17,7 @@ use super::{
     look::fold_look,
 };
 use crate::{
-    effect::{Look, OwnedLease, WorkloadState},
+    effect::{ActionKind, HookSight, Look, OwnedLease, WorkloadState},
     hold::HoldCode,
     id::{AttemptId, GroupId, LogicalNodeId, ProviderName},
     observed::{ClusterState, GroupState, NodeRecord, NodeStage},
@@ -121,7 +121,12 @@ impl ClusterState {
             } else {
                 WorkloadState::Unknown
             };
-            let look = Look::Present { lease: lease.lease, endpoint: lease.endpoint, workload };
+            if let Some(ActionKind::Hook(_)) = f.record.under_way() {
+                // A listing says nothing of hooks: the look by id comes first.
+                return Verdict::Unchanged;
+            }
+            let (hook, endpoint) = (HookSight::Untold, lease.endpoint);
+            let look = Look::Present { lease: lease.lease, endpoint, workload, hook };
             let seen = fold_look(f, look, Millis::ZERO);
             if doubted && suspect(f) == Verdict::Applied { Verdict::Applied } else { seen }
         });

@@ -5,11 +5,12 @@ use super::{
     apply::fold_dispatched,
     ending, failure,
     folding::{Folding, ambiguity},
-    look, stages,
+    hooks, look, stages,
 };
 use crate::{
     effect::{
-        Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
+        ActionKind, Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport,
+        FailureClass, Look,
     },
     id::{AttemptId, LogicalNodeId},
     limits,
@@ -116,7 +117,7 @@ fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>)
         (EffectOutcome::Started { workload }, stage) => {
             stages::started(f, stage, workload);
             // A workload may end before its start is reported: the look right after it tells.
-            if let Some(Look::Present { lease, endpoint, workload }) = seen {
+            if let Some(Look::Present { lease, endpoint, workload, hook: _ }) = seen {
                 let _verdict = look::present(f, lease, endpoint, workload);
             }
             return;
@@ -129,21 +130,17 @@ fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>)
             let stable_at = now.after(f.record.policy.stable);
             NodeStage::HandedOff { lease, endpoint, member, stable_at }
         }
-        (EffectOutcome::Cancelled, stage) => stages::without_workload(stage),
+        (EffectOutcome::Cancelled, stage) => return stages::stopped(f, stage),
+        (EffectOutcome::Hooked(point), _) => return hooks::completed(f, point),
         (_, stage) => stage,
     };
     f.enter(next);
 }
 
-fn fold_definite(
-    f: &mut Folding<'_>,
-    command: CommandKind,
-    error: &EffectFailure,
-    seen: Option<Look>,
-) {
+fn fold_definite(f: &mut Folding<'_>, kind: ActionKind, error: &EffectFailure, seen: Option<Look>) {
     f.settle(StepEnd::NoEffect, error.message.clone());
     f.record.pending = None;
-    let note = NoteKind::Failure { command: Some(command), message: error.message.clone() };
+    let note = NoteKind::Failure { command: Some(kind), message: error.message.clone() };
     if matches!(error.class, FailureClass::RateLimited { .. } | FailureClass::Withdrawn) {
         // The provider's wish (C7) or the controller's own, not the node's fault: nothing is charged.
         if matches!(f.record.stage, NodeStage::LeaseRequested) {
@@ -160,6 +157,10 @@ fn fold_definite(
     }
     let gone = error.class == FailureClass::NotFound;
     let facts = FailureFacts { at: f.now, class: error.class, message: error.message.clone() };
+    let command = match kind {
+        ActionKind::Hook(point) => return hooks::failed(f, point, facts),
+        ActionKind::Command(command) => command,
+    };
     match (command, f.record.stage.clone()) {
         (CommandKind::CreateLease, _) => failure::fail(f, facts, made(seen)),
         (CommandKind::LookupEndpoint, _) if gone => failure::fail(f, facts, Remains::Nothing),
@@ -177,7 +178,7 @@ fn fold_definite(
                 failure::fail(f, facts, Remains::Session { lease, session });
             }
         }
-        (CommandKind::CancelBootstrap, stage) if gone => f.enter(stages::without_workload(stage)),
+        (CommandKind::CancelBootstrap, stage) if gone => stages::stopped(f, stage),
         (CommandKind::DestroyLease, stage) if gone => f.enter(stages::without_lease(stage)),
         (
             CommandKind::BootstrapConvergenceObserved,

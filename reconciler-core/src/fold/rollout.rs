@@ -32,6 +32,8 @@ impl ClusterState {
                     patience,
                     deadline: None,
                     paused: false,
+                    // What was done under an update that this one follows half way is not undone by it either.
+                    hooked: self.rollouts.get(group).and_then(|known| known.hooked.clone()),
                 };
                 rollout.begin_patience(now);
                 self.tell_update(group, begins(&rollout));
@@ -48,7 +50,7 @@ impl ClusterState {
                 self.tell_update(group, text);
                 return Verdict::Unchanged;
             }
-            RolloutChange::Fail { text } => self.stall(group, text, now),
+            RolloutChange::Fail { code, text } => self.stall(group, code, text, now),
             RolloutChange::End => {
                 let Some(over) = self.rollouts.remove(group) else { return Verdict::Stale };
                 let text = format!("the update to {} is over", over.target.short());
@@ -78,11 +80,10 @@ impl ClusterState {
         self.tell(group, NoteKind::Update(text));
     }
 
-    fn stall(&mut self, group: &GroupId, text: Redacted, now: Timestamp) {
+    fn stall(&mut self, group: &GroupId, code: HoldCode, text: Redacted, now: Timestamp) {
         if let Some(rollout) = self.rollouts.get_mut(group) {
             rollout.deadline = None;
         }
-        let code = HoldCode::UpdateStalled;
         self.tell(group, NoteKind::Held(code, text.clone()));
         if let Some(state) = self.group_mut(group) {
             state.hold = Some(Hold { code, text, since: now });
@@ -94,7 +95,7 @@ impl ClusterState {
     /// Another update, or none, is wanted: that the last one stalled holds nothing any more.
     fn end_stall(&mut self, group: &GroupId) {
         let hold = self.group(group).and_then(|state| state.hold());
-        if hold.is_some_and(|hold| hold.code == HoldCode::UpdateStalled) {
+        if hold.is_some_and(|hold| hold.code.is_of_update()) {
             self.release_group(group);
         }
     }

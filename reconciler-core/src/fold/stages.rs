@@ -23,6 +23,8 @@ pub(super) fn started(f: &mut Folding<'_>, stage: NodeStage, workload: Handle) {
     };
     let id = f.record.next_session;
     f.record.next_session = id.next();
+    // What an earlier stop owed is not run for a workload that serves again.
+    f.record.hooks.stopped = None;
     let session = SessionFacts {
         id,
         stage: SessionStage::WaitingForSwactorJoin,
@@ -42,6 +44,14 @@ pub(super) fn member(session: &SessionFacts, joined_at: Timestamp, now: Timestam
         ready_at: now,
         workload: session.workload.clone(),
     }
+}
+
+/// The workload was ended on purpose: what its stop still owes comes before the next start.
+pub(super) fn stopped(f: &mut Folding<'_>, stage: NodeStage) {
+    if f.record.policy.hooks.post_stop.is_some() {
+        f.record.hooks.stopped = stage.session().or(f.record.hooks.stopped);
+    }
+    f.enter(without_workload(stage));
 }
 
 /// The stage once the workload is gone and the lease remains.

@@ -7,6 +7,7 @@ mod facts;
 mod fleet;
 mod group;
 mod groups;
+mod hooks;
 mod leaf;
 mod note;
 mod pull;
@@ -20,11 +21,12 @@ pub use due::next_due;
 pub use facts::{MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
 pub use group::GroupState;
+pub use hooks::{HookFacts, HookMark};
 pub use note::{About, Note, NoteKind, Settlement, StepEnd};
 pub use record::{
     Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry, Second, Side,
 };
-pub use rollout::{Freeze, Prior, Rollout};
+pub use rollout::{Freeze, Hooked, Prior, Rollout};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
 
 pub use crate::lease::{Endpoint, Handle, LeaseFacts, LeaseId};

@@ -5,7 +5,8 @@ use core::fmt;
 
 use super::stage::StageName;
 use crate::{
-    effect::CommandKind,
+    desired::HookPoint,
+    effect::ActionKind,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
     redact::Redacted,
@@ -89,15 +90,22 @@ pub enum NoteKind {
     },
     /// An attempt or an effect failed.
     Failure {
-        /// Which command, if it was one.
-        command: Option<CommandKind>,
+        /// Of which command or hook, if it was one's.
+        command: Option<ActionKind>,
         /// What was said.
         message: Redacted,
     },
     /// An effect's outcome is unknown.
-    Ambiguous(CommandKind),
+    Ambiguous(ActionKind),
     /// A thing of unknown fate was found and taken over.
-    Adopted(CommandKind),
+    Adopted(ActionKind),
+    /// A hook is done with.
+    Hook {
+        /// Which.
+        point: HookPoint,
+        /// True if it completed, false if the stop goes on without it.
+        completed: bool,
+    },
     /// A hold began.
     Held(HoldCode, Redacted),
     /// A hold ended.
@@ -134,6 +142,7 @@ impl NoteKind {
             Self::Stage { .. }
             | Self::Ambiguous(_)
             | Self::Adopted(_)
+            | Self::Hook { .. }
             | Self::Held(..)
             | Self::Released(_)
             | Self::Orphan(..)
@@ -154,6 +163,7 @@ impl NoteKind {
             Self::Update(_) => "update",
             Self::Failure { .. } => "failure",
             Self::Ambiguous(_) | Self::Adopted(_) => "effect",
+            Self::Hook { .. } => "hook",
             Self::Held(..) | Self::Released(_) => "hold",
             Self::Orphan(..) => "orphan",
             Self::Blind(..) | Self::Paused(_) => "provider",
@@ -176,6 +186,12 @@ impl fmt::Display for NoteKind {
                 write!(f, "outcome of {} is unknown; looking", command.as_str())
             }
             Self::Adopted(command) => write!(f, "found what {} had made", command.as_str()),
+            Self::Hook { point, completed: true } => {
+                write!(f, "the {} hook completed", point.as_str())
+            }
+            Self::Hook { point, completed: false } => {
+                write!(f, "goes on without its {} hook", point.as_str())
+            }
             Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
             Self::Released(code) => write!(f, "no longer held ({})", code.as_str()),
             Self::Orphan(provider, lease) => {

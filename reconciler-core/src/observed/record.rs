@@ -4,10 +4,13 @@ use alloc::{boxed::Box, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::NodeStage;
+use super::{
+    hooks::{HookFacts, HookMark},
+    stage::NodeStage,
+};
 use crate::{
-    desired::{GroupKind, LogicalNodeSpec, NodeSpec, Policy, revision},
-    effect::CommandKind,
+    desired::{GroupKind, HookPoint, LogicalNodeSpec, NodeSpec, Policy, revision},
+    effect::{ActionKind, CommandKind},
     hold::{Hold, HoldCode},
     id::{
         AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId,
@@ -24,8 +27,8 @@ pub struct Pending {
     pub operation: OperationId,
     /// Its step.
     pub step: StepId,
-    /// Which command.
-    pub command: CommandKind,
+    /// Which command or hook.
+    pub command: ActionKind,
     /// The key that a repeat would carry.
     pub key: IdempotencyKey,
     /// The fence under which it went out.
@@ -41,8 +44,8 @@ pub struct Ambiguity {
     pub operation: OperationId,
     /// Its step.
     pub step: StepId,
-    /// Which command.
-    pub command: CommandKind,
+    /// Which command or hook.
+    pub command: ActionKind,
     /// Since when.
     pub since: Timestamp,
     /// The first of the looks that found nothing, if there was one.
@@ -180,6 +183,9 @@ pub struct NodeRecord {
     /// The highest ordinal of an attempt that stood beside and is gone: no ordinal is used twice.
     #[serde(default)]
     pub spent: AttemptOrdinal,
+    /// What the hooks of this attempt have done.
+    #[serde(default, skip_serializing_if = "HookFacts::is_empty")]
+    pub hooks: HookFacts,
     /// Where the due index has it; derived, so not stored.
     #[serde(skip)]
     pub(crate) due: Option<Timestamp>,
@@ -214,6 +220,7 @@ impl NodeRecord {
             suspect_since: None,
             second: None,
             spent: AttemptOrdinal::new(0),
+            hooks: HookFacts::default(),
             due: None,
             settled: false,
         }
@@ -316,10 +323,36 @@ impl NodeRecord {
         self.stage.has_workload() || self.is_under_way(CommandKind::StartBootstrap)
     }
 
+    /// What is on its way, or of unknown outcome.
+    pub fn under_way(&self) -> Option<ActionKind> {
+        let pending = self.pending.as_ref().map(|pending| pending.command);
+        pending.or_else(|| self.ambiguity.as_ref().map(|open| open.command))
+    }
+
     /// True if an effect of that kind is on its way, or its outcome is unknown.
-    pub fn is_under_way(&self, command: CommandKind) -> bool {
-        self.pending.as_ref().is_some_and(|pending| pending.command == command)
-            || self.ambiguity.as_ref().is_some_and(|open| open.command == command)
+    pub fn is_under_way(&self, kind: impl Into<ActionKind>) -> bool {
+        let kind = kind.into();
+        self.pending.as_ref().is_some_and(|pending| pending.command == kind)
+            || self.ambiguity.as_ref().is_some_and(|open| open.command == kind)
+    }
+
+    /// True while its workload is being ended: what a pre-stop hook makes it do is no failure, nor is its end.
+    pub fn is_stopping(&self) -> bool {
+        let told = HookPoint::PreStop;
+        let passed = self.hook_mark(told).is_some_and(|mark| self.hooks.passed == Some(mark));
+        passed
+            || self.is_under_way(ActionKind::Hook(told))
+            || self.is_under_way(CommandKind::CancelBootstrap)
+    }
+
+    /// Which run of the hook of `point` is meant in the present stage, if one is possible.
+    pub fn hook_mark(&self, point: HookPoint) -> Option<HookMark> {
+        let session = match point {
+            HookPoint::PreStart => Some(self.next_session),
+            HookPoint::PostStart | HookPoint::PreStop => self.stage.session(),
+            HookPoint::PostStop => self.hooks.stopped,
+        };
+        session.map(|session| HookMark { session, point })
     }
 
     /// True while the attempt may still come to serve.

@@ -8,8 +8,9 @@ use alloc::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    desired::NodeSpec,
-    id::RevisionDigest,
+    desired::{HookPoint, NodeSpec},
+    hold::HoldCode,
+    id::{LogicalNodeId, RevisionDigest},
     time::{Millis, Timestamp},
 };
 
@@ -20,6 +21,15 @@ pub struct Prior {
     pub revision: RevisionDigest,
     /// What its nodes are.
     pub spec: Arc<NodeSpec>,
+}
+
+/// A hook that completed, or may have, while an update was under way: there is no way back past it (R138).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooked {
+    /// Of which slot.
+    pub slot: LogicalNodeId,
+    /// Which hook.
+    pub point: HookPoint,
 }
 
 /// A group's update under way.
@@ -41,6 +51,9 @@ pub struct Rollout {
     pub deadline: Option<Timestamp>,
     /// True while an operator lets no further node give way.
     pub paused: bool,
+    /// The first hook of the group that completed since it began, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooked: Option<Hooked>,
 }
 
 /// Why an update moves no node at present.
@@ -48,8 +61,15 @@ pub struct Rollout {
 pub enum Freeze {
     /// An operator paused it: what it had begun goes on, and whatever begins anew does so at the revision it had.
     Paused,
-    /// It failed and is held: moreover nothing new is made of its revision.
-    Stalled,
+    /// It failed and is held, by this code: moreover nothing new is made of its revision.
+    Stalled(HoldCode),
+}
+
+impl Freeze {
+    /// True where it failed and is held.
+    pub const fn is_stalled(self) -> bool {
+        matches!(self, Self::Stalled(_))
+    }
 }
 
 impl Rollout {

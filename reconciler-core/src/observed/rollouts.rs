@@ -9,7 +9,6 @@ use super::{
     rollout::{Freeze, Prior, Rollout},
 };
 use crate::{
-    hold::HoldCode,
     id::{GroupId, LogicalNodeId, RevisionDigest},
     time::Timestamp,
 };
@@ -24,8 +23,8 @@ impl ClusterState {
     pub fn freeze(&self, group: &GroupId, target: RevisionDigest) -> Option<Freeze> {
         let rollout = self.rollout(group).filter(|rollout| rollout.target == target)?;
         let hold = self.group(group).and_then(|state| state.hold());
-        if hold.is_some_and(|hold| hold.code == HoldCode::UpdateStalled) {
-            return Some(Freeze::Stalled);
+        if let Some(hold) = hold.filter(|hold| hold.code.is_of_update()) {
+            return Some(Freeze::Stalled(hold.code));
         }
         rollout.paused.then_some(Freeze::Paused)
     }

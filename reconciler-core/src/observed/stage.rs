@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{MemberFacts, SessionFacts};
 use crate::{
     effect::FailureClass,
+    id::SessionId,
     lease::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
     time::Timestamp,
@@ -246,6 +247,25 @@ impl NodeStage {
             }
             Self::HandedOff { member, .. } | Self::Dormant { member, completed: None, .. } => {
                 Some(&member.workload)
+            }
+            Self::New
+            | Self::LeaseRequested
+            | Self::LeaseCreated { .. }
+            | Self::EndpointKnown { .. }
+            | Self::Dormant { completed: Some(_), .. }
+            | Self::Failed { .. }
+            | Self::Destroyed { .. } => None,
+        }
+    }
+
+    /// The session of the workload, in the stages of a live attempt that have one.
+    pub const fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::BootstrapRunning { session, .. } | Self::SwactorJoined { session, .. } => {
+                Some(session.id)
+            }
+            Self::HandedOff { member, .. } | Self::Dormant { member, completed: None, .. } => {
+                Some(member.session)
             }
             Self::New
             | Self::LeaseRequested

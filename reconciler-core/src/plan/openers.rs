@@ -7,8 +7,8 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use super::step::StepKey;
 use crate::{
-    desired::{ClusterShape, GateCondition, RunNodeGroupSpec},
-    effect::CommandKind,
+    desired::{ClusterShape, GateCondition, HookPoint, RunNodeGroupSpec},
+    effect::{ActionKind, CommandKind},
     id::{GroupId, LogicalNodeId},
     limits,
 };
@@ -44,7 +44,8 @@ impl Openers {
         if !self.gated {
             return;
         }
-        let opens = match step.action {
+        let ActionKind::Command(command) = step.action else { return };
+        let opens = match command {
             CommandKind::StartBootstrap => Opens::Started,
             CommandKind::BootstrapConvergenceObserved => Opens::Ready,
             CommandKind::CancelBootstrap => Opens::Gone,
@@ -61,7 +62,7 @@ impl Openers {
     pub(super) fn edges(
         &self,
         slot: &LogicalNodeId,
-        kind: CommandKind,
+        kind: ActionKind,
         target: &ClusterShape,
         after: &mut Vec<StepKey>,
     ) {
@@ -70,7 +71,8 @@ impl Openers {
             after.extend(steps.take(limits::GATE_EDGES_MAX).cloned());
         };
         match kind {
-            CommandKind::CreateLease | CommandKind::StartBootstrap => {
+            ActionKind::Command(CommandKind::CreateLease | CommandKind::StartBootstrap)
+            | ActionKind::Hook(HookPoint::PreStart) => {
                 let Some(spec) = target.group(&slot.group) else { return };
                 for (on, condition) in &spec.policy.after {
                     add(
@@ -82,17 +84,24 @@ impl Openers {
                     );
                 }
             }
-            CommandKind::CancelBootstrap if target.wanted(slot).is_none() => {
+            ActionKind::Command(CommandKind::CancelBootstrap)
+            | ActionKind::Hook(HookPoint::PreStop)
+                if target.wanted(slot).is_none() =>
+            {
                 let waits =
                     |spec: &&Arc<RunNodeGroupSpec>| spec.policy.after.contains_key(&slot.group);
                 for spec in target.groups().filter(waits) {
                     add(&spec.group, Opens::Gone);
                 }
             }
-            CommandKind::LookupEndpoint
-            | CommandKind::BootstrapConvergenceObserved
-            | CommandKind::CancelBootstrap
-            | CommandKind::DestroyLease => {}
+            ActionKind::Command(
+                CommandKind::LookupEndpoint
+                | CommandKind::BootstrapConvergenceObserved
+                | CommandKind::CancelBootstrap
+                | CommandKind::DestroyLease,
+            )
+            | ActionKind::Hook(HookPoint::PostStart | HookPoint::PreStop | HookPoint::PostStop) => {
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the effects of a projection bring: each succeeds.
 
 use crate::{
-    effect::{CommandKind, EffectOutcome},
+    effect::{ActionKind, CommandKind, EffectOutcome},
     id::Fence,
     observed::{Endpoint, Handle, LeaseFacts, LeaseId},
 };
@@ -20,9 +20,13 @@ impl Predicted {
         Self { lease, endpoint: Endpoint::default(), workload: handle }
     }
 
-    /// What a command brings when it succeeds.
-    pub(super) fn outcome(&self, kind: CommandKind) -> EffectOutcome {
-        match kind {
+    /// What a step brings when it succeeds.
+    pub(super) fn outcome(&self, kind: ActionKind) -> EffectOutcome {
+        let command = match kind {
+            ActionKind::Hook(point) => return EffectOutcome::Hooked(point),
+            ActionKind::Command(command) => command,
+        };
+        match command {
             CommandKind::CreateLease => {
                 EffectOutcome::Leased { lease: self.lease.clone(), endpoint: None }
             }

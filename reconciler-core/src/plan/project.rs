@@ -17,12 +17,12 @@ use super::{
     lifecycle::LifecyclePlan,
     openers::Openers,
     predicted::Predicted,
-    step::{Condition, PlanStep, StepKey, inverse},
+    step::{Condition, PlanStep, StepKey, inverse, leads_to},
     stored::{Specs, hash_plan},
 };
 use crate::{
     drift::{Drift, refusals},
-    effect::{CommandKind, EffectReport, ExitStatus, Look, NodeManagerCommand, WorkloadState},
+    effect::{Action, ActionKind, EffectReport, ExitStatus, HookSight, Look, WorkloadState},
     fold::{Fact, Verdict},
     id::{AttemptId, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
@@ -262,7 +262,8 @@ impl<'a> Projection<'a> {
             return;
         };
         let workload = WorkloadState::Running { workload: Handle::default() };
-        let look = Look::Present { lease, endpoint: None, workload };
+        let hook = HookSight::Untold;
+        let look = Look::Present { lease, endpoint: None, workload, hook };
         let (slot, visibility) = (slot.clone(), Millis::ZERO);
         let fact = Fact::Looked { slot, attempt, look, visibility };
         let _seen = self.state.fold(fact, now);
@@ -289,19 +290,13 @@ impl<'a> Projection<'a> {
     }
 
     /// Records the step, and folds the outcome that it would have.
-    fn succeed(
-        &mut self,
-        slot: &LogicalNodeId,
-        side: Side,
-        command: &NodeManagerCommand,
-        now: Timestamp,
-    ) {
+    fn succeed(&mut self, slot: &LogicalNodeId, side: Side, command: &Action, now: Timestamp) {
         // What is needed of the record is taken out of it: a reference held over the folds would copy it.
         let Some(record) = self.state.record(slot).and_then(|record| record.side(side)) else {
             return;
         };
         let (attempt, revision) = (record.attempt, record.revision);
-        let (requires, timeout) = (Condition::of(&record.stage), command.timeout(&record.policy));
+        let (requires, timeout) = (Condition::of(record), command.timeout(&record.policy));
         self.specs.entry(revision).or_insert_with(|| record.spec.canon().redacted());
         let action = command.kind();
         let step = StepId::new(u64::try_from(self.steps.len()).unwrap_or(u64::MAX));
@@ -325,7 +320,7 @@ impl<'a> Projection<'a> {
             action,
             after: Vec::new(),
             requires,
-            brings: Condition::of(&record.stage),
+            brings: Condition::of(record),
             timeout,
             inverse: inverse(action),
             revision,
@@ -347,7 +342,7 @@ impl<'a> Projection<'a> {
         &self,
         slot: &LogicalNodeId,
         attempt: AttemptId,
-        command: CommandKind,
+        command: ActionKind,
         step: StepId,
     ) -> EffectReport {
         let (slot, outcome) = (slot.clone(), self.predicted.outcome(command));
@@ -367,12 +362,6 @@ impl<'a> Projection<'a> {
             }
         }
     }
-}
-
-/// True if a step follows one of its own attempt that passed the same gates.
-const fn leads_to(before: CommandKind, kind: CommandKind) -> bool {
-    matches!(kind, CommandKind::StartBootstrap)
-        && matches!(before, CommandKind::CreateLease | CommandKind::LookupEndpoint)
 }
 
 /// True for the node of a job that serves: a fault-free future ends it well.

@@ -8,13 +8,14 @@ use core::{fmt, str::FromStr};
 
 use crate::{
     canonical::{push_num, write_object},
-    effect::CommandKind,
+    desired::HookPoint,
+    effect::{ActionKind, CommandKind},
     id::{
         AttemptId, AttemptOrdinal, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest,
         SessionId,
     },
     key::session_key,
-    observed::{NodeStage, StageName},
+    observed::{NodeRecord, StageName},
     time::Millis,
 };
 
@@ -25,8 +26,8 @@ pub struct StepKey {
     pub slot: LogicalNodeId,
     /// Which of its attempts.
     pub ordinal: AttemptOrdinal,
-    /// What is done to it; within one attempt a predicted command succeeds at once, so it never comes twice.
-    pub action: CommandKind,
+    /// What is done to it; within one attempt a predicted step succeeds at once, so it never comes twice.
+    pub action: ActionKind,
 }
 
 impl StepKey {
@@ -35,7 +36,7 @@ impl StepKey {
     }
 }
 
-fn push_key(out: &mut String, slot: &LogicalNodeId, ordinal: AttemptOrdinal, action: CommandKind) {
+fn push_key(out: &mut String, slot: &LogicalNodeId, ordinal: AttemptOrdinal, action: ActionKind) {
     out.push_str(slot.group.as_str());
     out.push('-');
     push_num(out, slot.index.into());
@@ -62,10 +63,13 @@ impl FromStr for StepKey {
         let (rest, action) = text.rsplit_once('.').ok_or_else(bad)?;
         let (slot, ordinal) = rest.rsplit_once('.').ok_or_else(bad)?;
         let ordinal = ordinal.parse().map_err(|_bad| bad())?;
-        let action = CommandKind::from_name(action).ok_or_else(bad)?;
+        let action = ActionKind::from_name(action).ok_or_else(bad)?;
         Ok(Self { slot: slot.parse()?, ordinal: AttemptOrdinal::new(ordinal), action })
     }
 }
+
+/// What comes before the name of the hook in a condition.
+const HOOK_DONE: &str = ", done ";
 
 /// How an attempt stands, as far as a step depends on it or brings it about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,19 +80,30 @@ pub struct Condition {
     pub lease: bool,
     /// True if its workload may run.
     pub workload: bool,
+    /// The hook that was the last to run on it, if one has.
+    pub hook: Option<HookPoint>,
 }
 
 impl Condition {
-    /// How an attempt in `stage` stands.
-    pub const fn of(stage: &NodeStage) -> Self {
-        let workload = stage.has_workload();
-        Self { stage: stage.name().as_planned(), lease: stage.lease().is_some(), workload }
+    /// How the attempt of `record` stands.
+    pub fn of(record: &NodeRecord) -> Self {
+        let stage = &record.stage;
+        Self {
+            stage: stage.name().as_planned(),
+            lease: stage.lease().is_some(),
+            workload: stage.has_workload(),
+            hook: record.hooks.passed.map(|mark| mark.point),
+        }
     }
 
     fn push(self, out: &mut String) {
         out.push_str(self.stage.as_str());
         out.push_str(if self.lease { ", lease" } else { ", no lease" });
         out.push_str(if self.workload { ", workload" } else { ", no workload" });
+        if let Some(hook) = self.hook {
+            out.push_str(HOOK_DONE);
+            out.push_str(hook.as_str());
+        }
     }
 }
 
@@ -103,8 +118,15 @@ impl fmt::Display for Condition {
 impl FromStr for Condition {
     type Err = IdError;
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let rule = "it must be a stage, lease or no lease, and workload or no workload";
+        let rule = "it must be a stage, lease or no lease, workload or no workload, and a hook if one is done";
         let bad = || IdError { what: "condition", text: text.to_string(), rule };
+        let (text, hook) = match text.split_once(HOOK_DONE) {
+            Some((rest, name)) => {
+                let hook = HookPoint::ALL.into_iter().find(|known| known.as_str() == name);
+                (rest, Some(hook.ok_or_else(bad)?))
+            }
+            None => (text, None),
+        };
         let (stage, rest) = text.split_once(", ").ok_or_else(bad)?;
         let (lease, workload) = match rest {
             "lease, workload" => (true, true),
@@ -114,7 +136,7 @@ impl FromStr for Condition {
             _ => return Err(bad()),
         };
         let stage = StageName::ALL.into_iter().find(|known| known.as_str() == stage);
-        Ok(Self { stage: stage.ok_or_else(bad)?, lease, workload })
+        Ok(Self { stage: stage.ok_or_else(bad)?, lease, workload, hook })
     }
 }
 
@@ -126,7 +148,7 @@ pub struct PlanStep {
     /// The attempt that it is for.
     pub attempt: AttemptId,
     /// What it does.
-    pub action: CommandKind,
+    pub action: ActionKind,
     /// Keys of the steps that must have succeeded first, sorted.
     pub after: Vec<StepKey>,
     /// How the attempt must stand before it, with nothing under way.
@@ -172,13 +194,38 @@ impl PlanStep {
     }
 }
 
-/// What undoes a command (clarification of actions and inverses in the design).
-pub(super) const fn inverse(command: CommandKind) -> Option<CommandKind> {
+/// What undoes a step (clarification of actions and inverses in the design); what a hook did, nothing does.
+pub(super) const fn inverse(action: ActionKind) -> Option<CommandKind> {
+    let ActionKind::Command(command) = action else { return None };
     match command {
         CommandKind::CreateLease => Some(CommandKind::DestroyLease),
         CommandKind::StartBootstrap => Some(CommandKind::CancelBootstrap),
         CommandKind::CancelBootstrap => Some(CommandKind::StartBootstrap),
         CommandKind::DestroyLease => Some(CommandKind::CreateLease),
         CommandKind::LookupEndpoint | CommandKind::BootstrapConvergenceObserved => None,
+    }
+}
+
+/// True if a step follows one of its own attempt that waited for the same steps of other groups.
+pub(super) const fn leads_to(before: ActionKind, kind: ActionKind) -> bool {
+    match kind {
+        ActionKind::Command(CommandKind::StartBootstrap)
+        | ActionKind::Hook(HookPoint::PreStart) => matches!(
+            before,
+            ActionKind::Command(CommandKind::CreateLease | CommandKind::LookupEndpoint)
+                | ActionKind::Hook(HookPoint::PreStart)
+        ),
+        ActionKind::Command(CommandKind::CancelBootstrap) => {
+            matches!(before, ActionKind::Hook(HookPoint::PreStop))
+        }
+        ActionKind::Command(
+            CommandKind::CreateLease
+            | CommandKind::LookupEndpoint
+            | CommandKind::BootstrapConvergenceObserved
+            | CommandKind::DestroyLease,
+        )
+        | ActionKind::Hook(HookPoint::PostStart | HookPoint::PreStop | HookPoint::PostStop) => {
+            false
+        }
     }
 }

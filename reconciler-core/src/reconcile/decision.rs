@@ -1,6 +1,6 @@
 //! What a pass can decide for a slot, and what the slots of a group share while it does.
 
-use alloc::sync::Arc;
+use alloc::{boxed::Box, sync::Arc};
 
 use super::{
     budget::Budget,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
-    effect::NodeManagerCommand,
+    effect::{ActionKind, HookRun, NodeManagerCommand},
     fold::Transition,
     hold::Hold,
     id::GroupId,
@@ -26,6 +26,8 @@ pub enum Decision {
     Wait(Reason),
     /// A command goes out.
     Command(NodeManagerCommand),
+    /// A hook runs.
+    Hook(Box<HookRun>),
     /// It gets its first record.
     Start(Arc<RunNodeGroupSpec>),
     /// Its record changes.
@@ -85,7 +87,8 @@ pub(super) fn reason(decision: &Decision) -> Option<Reason> {
     let rung = match decision {
         Decision::Steady => return None,
         Decision::Wait(reason) => return Some(reason.clone()),
-        Decision::Command(command) => Rung::Step(command.kind()),
+        Decision::Command(command) => Rung::Step(command.kind().into()),
+        Decision::Hook(hook) => Rung::Step(ActionKind::Hook(hook.point)),
         Decision::Start(_) => Rung::Insert,
         Decision::Move(transition) => rung_of(transition),
     };

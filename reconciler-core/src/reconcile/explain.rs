@@ -19,7 +19,10 @@ use crate::{
     effect::CommandKind,
     hold::Hold,
     id::LogicalNodeId,
-    observed::{ClusterState, DeleteReason, GroupState, NodeRecord, NodeStage, Side, next_due},
+    observed::{
+        ClusterState, DeleteReason, GroupState, HookFacts, Hooked, NodeRecord, NodeStage, Side,
+        next_due,
+    },
     time::Timestamp,
 };
 
@@ -124,6 +127,10 @@ impl Sight<'_> {
         if let Some(lease) = record.stage.lease() {
             facts.push(("lease", text(&lease.id)));
         }
+        let HookFacts { passed, completed, doubt, stopped: _ } = &record.hooks;
+        let hooks =
+            [("hook done", passed), ("hook completed", completed), ("hook in doubt", doubt)];
+        facts.extend(hooks.iter().filter_map(|(name, mark)| Some((*name, text(mark.as_ref()?)))));
         facts
     }
 
@@ -162,7 +169,12 @@ impl Sight<'_> {
             | Rung::AwaitEndpoint => self.times(facts),
             Rung::Expire | Rung::EffectPending(_) => self.pending(facts),
             Rung::Ambiguous(_) => self.ambiguity(facts),
-            Rung::GroupHeld(_) => hold(self.state.and_then(GroupState::hold), facts),
+            Rung::GroupHeld(code) => {
+                hold(self.state.and_then(GroupState::hold), facts);
+                if code.is_of_update() {
+                    self.update(facts);
+                }
+            }
             Rung::Held(code, why) => match self.record.and_then(|record| record.hold.as_ref()) {
                 Some(known) if known.code == *code => hold(Some(known), facts),
                 // A record that contradicts itself: the hold begins with this very decision.
@@ -201,6 +213,10 @@ impl Sight<'_> {
         if let Some(rollout) = self.observed.rollout(&self.slot.group) {
             facts.push(("update to", text(rollout.target.short())));
             facts.extend(rollout.deadline.map(|at| ("fails at", Known::At(at))));
+            let hooked = rollout.hooked.as_ref();
+            facts.extend(hooked.map(|Hooked { slot, point }| {
+                ("no way back past", text(format_args!("the {} hook of {slot}", point.as_str())))
+            }));
         }
         let second = self.record.and_then(|record| record.side(Side::Second));
         facts.extend(second.map(|second| ("beside", text(second.stage.name().as_str()))));

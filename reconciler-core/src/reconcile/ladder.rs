@@ -7,14 +7,15 @@ use alloc::{boxed::Box, format, sync::Arc};
 
 use super::{
     decision::{Decision, GroupContext, wait},
-    power::{cancel, is_behind, powered, runs_again},
+    hooks,
+    power::{is_behind, powered, runs_again, stop},
     reason::Rung,
     room::{past_freeze, past_gates, within_room},
     turn,
 };
 use crate::{
-    desired::{JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
-    effect::{NodeManagerCommand, NodeRequest},
+    desired::{HookPoint, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
+    effect::{Action, NodeManagerCommand, NodeRequest},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
     id::Uuid,
@@ -23,22 +24,23 @@ use crate::{
     time::Timestamp,
 };
 
-/// The next command of one node by itself, without its group's or provider's circumstances.
+/// The next step of one node by itself, without its group's or provider's circumstances.
 ///
-/// At most one command comes back: convergence happens across passes, not within one.
+/// At most one comes back, a command or a hook: convergence happens across passes, not within one.
 pub fn reconcile_node(
     record: &NodeRecord,
     desired: &LogicalNodeSpec,
     run: Uuid,
     now: Timestamp,
-) -> Option<NodeManagerCommand> {
+) -> Option<Action> {
     let differs = record.revision != desired.revision;
     let failed = matches!(record.stage, NodeStage::Failed { .. });
     if record.deletion.is_none() && (differs || failed) {
         return None;
     }
     match unresolved(record, now).unwrap_or_else(|| by_stage(record, run, now)) {
-        Decision::Command(command) => Some(command),
+        Decision::Command(command) => Some(command.into()),
+        Decision::Hook(hook) => Some(Action::Hook(hook)),
         Decision::Steady | Decision::Wait(_) | Decision::Start(_) | Decision::Move(_) => None,
     }
 }
@@ -189,9 +191,11 @@ fn begins_delete(
     if let Some(again) = runs_again(record, wanted, group) {
         return match again {
             Decision::Wait(_) => unresolved(record, now).or(Some(again)),
-            Decision::Steady | Decision::Command(_) | Decision::Start(_) | Decision::Move(_) => {
-                Some(again)
-            }
+            Decision::Steady
+            | Decision::Command(_)
+            | Decision::Hook(_)
+            | Decision::Start(_)
+            | Decision::Move(_) => Some(again),
         };
     }
     if !is_treated_as(record, wanted) {
@@ -230,7 +234,8 @@ pub(super) fn held_back(
     if record.deletion.is_some() {
         // Cleanup waits for neither hold nor backoff, unless the cleanup itself is what a person has to mend.
         let refused = |hold: &&Hold| hold.code == HoldCode::CleanupRefused;
-        return record.hold.as_ref().filter(refused).map(held);
+        let hold = record.hold.as_ref().filter(refused);
+        return hold.or_else(|| hooks::doubt(record)).map(held);
     }
     if let Some(hold) = &record.hold {
         return Some(held(hold));
@@ -243,21 +248,22 @@ pub(super) fn held_back(
 /// The step that the stage asks for.
 pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decision {
     if record.deletion.is_some() {
-        return cleanup(record);
+        return cleanup(record, run);
     }
     let timeouts = &record.policy.timeouts;
     match &record.stage {
         NodeStage::New => Decision::Command(NodeManagerCommand::CreateLease(request(record, run))),
         NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
-        | NodeStage::EndpointKnown { lease, endpoint } => {
-            Decision::Command(NodeManagerCommand::StartBootstrap {
-                request: request(record, run),
-                lease: lease.clone(),
-                endpoint: endpoint.clone(),
-                session: record.next_session,
-                timeout: timeouts.bootstrap,
-            })
-        }
+        | NodeStage::EndpointKnown { lease, endpoint } => hooks::before_start(record, run)
+            .unwrap_or_else(|| {
+                Decision::Command(NodeManagerCommand::StartBootstrap {
+                    request: request(record, run),
+                    lease: lease.clone(),
+                    endpoint: endpoint.clone(),
+                    session: record.next_session,
+                    timeout: timeouts.bootstrap,
+                })
+            }),
         NodeStage::LeaseCreated { lease, endpoint: None, probe_at } => {
             let deadline = record.since.after(timeouts.endpoint);
             // After a sleep the deadline may lie far back: one look at the present comes first (D12, C8).
@@ -271,6 +277,9 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
             }
         }
         NodeStage::BootstrapRunning { settle_at, .. } => {
+            if let Some(hook) = hooks::due(record, HookPoint::PostStart, run) {
+                return hook;
+            }
             let joined = match record.spec.join {
                 JoinMode::None => now >= *settle_at,
             };
@@ -304,15 +313,16 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
 }
 
 /// One step of a deletion: the workload, then the lease, then the mark (R44).
-fn cleanup(record: &NodeRecord) -> Decision {
-    cancel(record).unwrap_or_else(|| {
+fn cleanup(record: &NodeRecord, run: Uuid) -> Decision {
+    let ends = stop(record, run).or_else(|| hooks::due(record, HookPoint::PostStop, run));
+    ends.unwrap_or_else(|| {
         record.stage.lease().map_or(Decision::Move(Transition::MarkDestroyed), |lease| {
             Decision::Command(NodeManagerCommand::DestroyLease(lease.clone()))
         })
     })
 }
 
-fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
+pub(super) fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
     NodeRequest {
         run,
         slot: record.slot.clone(),

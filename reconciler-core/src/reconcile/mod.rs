@@ -10,6 +10,7 @@ mod converged;
 mod decision;
 mod explain;
 mod gates;
+mod hooks;
 mod ladder;
 mod outlook;
 mod parked;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     desired::{ClusterShape, LogicalNodeSpec, RunNodeGroupSpec},
-    effect::NodeManagerCommand,
+    effect::Action,
     fold::Transition,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
     observed::{ClusterState, DeleteReason, Fleet, Freeze, GroupState, NodeRecord, Side},
@@ -49,10 +49,10 @@ pub struct ReconcilePlan {
     pub to_start: Vec<Start>,
     /// Known slots that are no longer wanted: each begins to go.
     pub to_destroy: Vec<LogicalNodeId>,
-    /// The next command of each slot that has one.
-    pub per_node: Vec<(LogicalNodeId, NodeManagerCommand)>,
-    /// The next command of each second attempt that has one.
-    pub per_second: Vec<(LogicalNodeId, NodeManagerCommand)>,
+    /// The next command or hook of each slot that has one.
+    pub per_node: Vec<(LogicalNodeId, Action)>,
+    /// The next command or hook of each second attempt that has one.
+    pub per_second: Vec<(LogicalNodeId, Action)>,
     /// Other changes of records.
     pub transitions: Vec<(LogicalNodeId, Transition)>,
     /// Slots whose unknown outcome is due for a look.
@@ -179,7 +179,8 @@ impl ReconcilePlan {
                     self.parked.push((slot.clone(), parking));
                 }
             }
-            Decision::Command(command) => self.per_second.push((slot.clone(), command)),
+            Decision::Command(command) => self.per_second.push((slot.clone(), command.into())),
+            Decision::Hook(hook) => self.per_second.push((slot.clone(), Action::Hook(hook))),
             Decision::Move(transition) => {
                 let transition = Transition::Beside(Box::new(transition));
                 self.transitions.push((slot.clone(), transition));
@@ -196,11 +197,8 @@ impl ReconcilePlan {
                 self.to_start.push(Start { slot: slot.clone(), group, run });
                 Rung::Insert
             }
-            Decision::Command(command) => {
-                let kind = command.kind();
-                self.per_node.push((slot.clone(), command));
-                Rung::Step(kind)
-            }
+            Decision::Command(command) => self.add_step(&slot, command.into()),
+            Decision::Hook(hook) => self.add_step(&slot, Action::Hook(hook)),
             Decision::Move(Transition::BeginDelete(DeleteReason::Undesired)) => {
                 self.to_destroy.push(slot.clone());
                 Rung::BeginDelete(DeleteReason::Undesired)
@@ -212,6 +210,12 @@ impl ReconcilePlan {
             }
         };
         self.reasons.push((slot, Reason { rung, until: None }));
+    }
+
+    fn add_step(&mut self, slot: &LogicalNodeId, action: Action) -> Rung {
+        let kind = action.kind();
+        self.per_node.push((slot.clone(), action));
+        Rung::Step(kind)
     }
 
     fn add_wait(&mut self, slot: LogicalNodeId, reason: Reason, now: Timestamp) {
@@ -300,10 +304,7 @@ pub fn reconcile_some(
     plan
 }
 
-fn wait_for_place(
-    reasons: &mut [(LogicalNodeId, Reason)],
-    late: &[(LogicalNodeId, NodeManagerCommand)],
-) {
+fn wait_for_place(reasons: &mut [(LogicalNodeId, Reason)], late: &[(LogicalNodeId, Action)]) {
     for (slot, _) in late {
         let at = reasons.binary_search_by(|(s, _)| s.cmp(slot));
         if let Some((_, reason)) = at.ok().and_then(|at| reasons.get_mut(at)) {
@@ -331,7 +332,7 @@ fn context<'a>(
         shape: desired,
         name: group.clone(),
         desired: spec,
-        hold: state.and_then(|g| g.hold()).filter(|_| freeze != Some(Freeze::Stalled)),
+        hold: state.and_then(|g| g.hold()).filter(|_| !freeze.is_some_and(Freeze::is_stalled)),
         freeze,
         owning,
         orphans,

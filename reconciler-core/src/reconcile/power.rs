@@ -7,12 +7,14 @@ use alloc::{boxed::Box, sync::Arc};
 
 use super::{
     decision::{Decision, GroupContext, wait},
+    hooks,
     reason::Rung,
 };
 use crate::{
-    desired::{GroupKind, RunNodeGroupSpec},
+    desired::{GroupKind, HookPoint, RunNodeGroupSpec},
     effect::NodeManagerCommand,
     fold::Transition,
+    id::Uuid,
     observed::{DeleteReason, Freeze, GroupState, NodeRecord, NodeStage, Remains},
 };
 
@@ -30,7 +32,7 @@ pub(super) fn turns(
 
 /// How many nodes of a group may be waited for: those that are on, but for what an update that stalled keeps away.
 fn to_serve(seen: &GroupState, spec: &RunNodeGroupSpec, freeze: Option<Freeze>) -> u32 {
-    if freeze != Some(Freeze::Stalled) {
+    if !freeze.is_some_and(Freeze::is_stalled) {
         return spec.count_on();
     }
     let kept_away = |record: &&Arc<NodeRecord>| {
@@ -85,7 +87,7 @@ pub(super) fn powered(
         return Some(Decision::Move(Transition::Retune(Box::new(spec))));
     }
     if wanted.power.is_off(record.slot.index) {
-        return resting(record);
+        return resting(record, group.shape.uuid);
     }
     if !behind {
         return None;
@@ -102,26 +104,30 @@ pub(super) fn powered(
         };
         group.turns = left;
     }
-    cancel(record)
+    stop(record, group.shape.uuid)
 }
 
 /// One step towards rest.
-fn resting(record: &NodeRecord) -> Option<Decision> {
+fn resting(record: &NodeRecord, run: Uuid) -> Option<Decision> {
     match &record.stage {
         NodeStage::New | NodeStage::LeaseCreated { .. } | NodeStage::EndpointKnown { .. } => {
-            Some(wait(Rung::Off, None))
+            hooks::due(record, HookPoint::PostStop, run).or_else(|| Some(wait(Rung::Off, None)))
         }
         NodeStage::Dormant { completed: Some(_), .. } => Some(Decision::Steady),
         NodeStage::BootstrapRunning { .. }
         | NodeStage::SwactorJoined { .. }
         | NodeStage::HandedOff { .. }
-        | NodeStage::Dormant { completed: None, .. } => cancel(record),
+        | NodeStage::Dormant { completed: None, .. } => stop(record, run),
         NodeStage::LeaseRequested | NodeStage::Failed { .. } | NodeStage::Destroyed { .. } => None,
     }
 }
 
-/// The end of a session and its workload; nothing where there is none, or it ended well.
-pub(super) fn cancel(record: &NodeRecord) -> Option<Decision> {
+/// One step that ends a session and its workload; nothing where there is none, or it ended well.
+pub(super) fn stop(record: &NodeRecord, run: Uuid) -> Option<Decision> {
+    hooks::due(record, HookPoint::PreStop, run).or_else(|| cancel(record))
+}
+
+fn cancel(record: &NodeRecord) -> Option<Decision> {
     let (lease, session, workload) = match &record.stage {
         NodeStage::BootstrapRunning { lease, session, .. }
         | NodeStage::SwactorJoined { lease, session, .. }

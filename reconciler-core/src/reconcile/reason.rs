@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gates::Lack;
 use crate::{
-    effect::CommandKind,
+    effect::ActionKind,
     fold::Transition,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId},
@@ -21,8 +21,8 @@ use crate::{
 pub enum Rung {
     /// It is as it should be.
     Steady,
-    /// A command goes out.
-    Step(CommandKind),
+    /// A command goes out, or a hook runs.
+    Step(ActionKind),
     /// A record is made.
     Insert,
     /// The attempt is to go.
@@ -44,9 +44,9 @@ pub enum Rung {
     /// The record goes.
     Reap,
     /// An effect is on its way.
-    EffectPending(CommandKind),
+    EffectPending(ActionKind),
     /// An effect's outcome is unknown; it is being looked for.
-    Ambiguous(CommandKind),
+    Ambiguous(ActionKind),
     /// The whole group is held.
     GroupHeld(HoldCode),
     /// The slot is held.
@@ -217,7 +217,7 @@ fn listed(f: &mut fmt::Formatter<'_>, before: &str, items: &[impl fmt::Display])
     Ok(())
 }
 
-fn unknown(f: &mut fmt::Formatter<'_>, command: CommandKind) -> fmt::Result {
+fn unknown(f: &mut fmt::Formatter<'_>, command: ActionKind) -> fmt::Result {
     write!(f, "the outcome of {} is unknown: looking before anything else", command.as_str())
 }
 
@@ -235,7 +235,7 @@ impl Rung {
     pub(super) const fn of_freeze(freeze: Freeze) -> Self {
         match freeze {
             Freeze::Paused => Self::UpdatePaused,
-            Freeze::Stalled => Self::GroupHeld(HoldCode::UpdateStalled),
+            Freeze::Stalled(code) => Self::GroupHeld(code),
         }
     }
 

@@ -4,8 +4,9 @@ use alloc::{boxed::Box, format};
 
 use crate::{
     desired::{GroupKind, OnFailure, RunNodeGroupSpec},
+    hold::HoldCode,
     id::RevisionDigest,
-    observed::{GroupState, Prior, Rollout},
+    observed::{GroupState, Hooked, Prior, Rollout},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -40,6 +41,8 @@ pub enum RolloutChange {
     },
     /// It has failed, and the group is held as it stands.
     Fail {
+        /// The hold.
+        code: HoldCode,
         /// What went wrong.
         text: Redacted,
     },
@@ -105,10 +108,11 @@ fn failed(
     };
     let short = known.target.short();
     let progress = format!("{why}; {} of {} are ready", state.ready_at(known.target), wanted.count);
-    let hold = |end: &str| {
+    let fail = |code, end: &str| {
         let text = Redacted::new(&format!("the update to {short} has failed: {progress}; {end}"));
-        Some(RolloutChange::Fail { text })
+        Some(RolloutChange::Fail { code, text })
     };
+    let hold = |end| fail(HoldCode::UpdateStalled, end);
     match (wanted.policy.update.on_failure, &known.prior) {
         (OnFailure::Hold, _) => hold("it stays as it is until it is released or changed"),
         (OnFailure::Rollback, _) if known.reverts => {
@@ -116,6 +120,14 @@ fn failed(
         }
         (OnFailure::Rollback, None) => hold("nothing served before, so there is no way back"),
         (OnFailure::Rollback, Some(prior)) => {
+            if let Some(Hooked { slot, point }) = &known.hooked {
+                let end = format!(
+                    "the {} hook of {slot} has run, and what it did cannot be taken back; release \
+                     the group to go on, or update it to what should be",
+                    point.as_str()
+                );
+                return fail(HoldCode::IrreversibleHook, &end);
+            }
             let text = format!(
                 "the update to {short} has failed: {progress}; back to {}",
                 prior.revision.short()

@@ -8,8 +8,9 @@ use super::{
     reason::Rung,
 };
 use crate::{
+    desired::HookPoint,
     effect::{CommandKind, NodeManagerCommand},
-    observed::{Freeze, NodeRecord},
+    observed::NodeRecord,
 };
 
 /// A new lease needs room: live, deleting and unaccounted ones never exceed the count (D10, C4).
@@ -50,7 +51,7 @@ pub(super) fn past_freeze(
     group: &GroupContext<'_>,
 ) -> Decision {
     let creates = matches!(decision, Decision::Command(NodeManagerCommand::CreateLease(_)));
-    let stalled = group.freeze.filter(|freeze| *freeze == Freeze::Stalled);
+    let stalled = group.freeze.filter(|freeze| freeze.is_stalled());
     let of_it = group.desired.is_some_and(|desired| desired.revision == record.revision);
     match stalled.filter(|_| creates && of_it) {
         Some(freeze) => wait(Rung::of_freeze(freeze), None),
@@ -68,6 +69,7 @@ pub(super) fn past_gates(decision: Decision, group: &mut GroupContext<'_>) -> De
             | CommandKind::CancelBootstrap
             | CommandKind::DestroyLease => false,
         },
+        Decision::Hook(hook) => hook.point == HookPoint::PreStart,
         Decision::Steady | Decision::Wait(_) | Decision::Start(_) | Decision::Move(_) => false,
     };
     if !gated || group.lacks().is_empty() {

@@ -89,7 +89,7 @@ fn takes_over(
     wanted: Option<&RunNodeGroupSpec>,
     group: &GroupContext<'_>,
 ) -> Option<Decision> {
-    let wanted = wanted.filter(|_| group.freeze != Some(Freeze::Stalled))?;
+    let wanted = wanted.filter(|_| !group.freeze.is_some_and(Freeze::is_stalled))?;
     let takes = present.is_destroyed() && record.is_live() && record.revision == wanted.revision;
     takes.then_some(Decision::Move(Transition::Promote))
 }
@@ -123,8 +123,8 @@ fn promotes(second: &Second, group: &GroupContext<'_>, now: Timestamp) -> Option
     if record.deletion.is_some() {
         return None;
     }
-    if record.is_ready() && group.freeze == Some(Freeze::Stalled) {
-        return Some(wait(Rung::of_freeze(Freeze::Stalled), None));
+    if let Some(freeze) = group.freeze.filter(|freeze| record.is_ready() && freeze.is_stalled()) {
+        return Some(wait(Rung::of_freeze(freeze), None));
     }
     let proven = record.ready_since()?.after(record.policy.update.observation);
     if proven > now {

@@ -40,7 +40,7 @@ pub(super) fn frozen(
     wanted: &RunNodeGroupSpec,
     group: &GroupContext<'_>,
 ) -> Option<Decision> {
-    let freeze = group.freeze.filter(|freeze| *freeze == Freeze::Stalled)?;
+    let freeze = group.freeze.filter(|freeze| freeze.is_stalled())?;
     (record.revision == wanted.revision).then(|| wait(Rung::of_freeze(freeze), None))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn awaits_others(
     }
     let second = record.second.as_deref().map(|second| &second.record);
     // While an update is stalled its candidate does not take over, so nothing waits for that.
-    let comes = group.freeze != Some(Freeze::Stalled);
+    let comes = !group.freeze.is_some_and(Freeze::is_stalled);
     if let Some(live) = second.filter(|second| comes && second.is_live()) {
         return Some(wait(Rung::AwaitCandidate(live.attempt.ordinal), None));
     }
@@ -90,7 +90,11 @@ pub(super) fn or_awaited(
     let (Some(budget), true) = (&group.budget, idle && outdated) else { return decision };
     let until = match decision {
         Decision::Wait(reason) => reason.until,
-        Decision::Steady | Decision::Start(_) | Decision::Command(_) | Decision::Move(_) => None,
+        Decision::Steady
+        | Decision::Start(_)
+        | Decision::Command(_)
+        | Decision::Hook(_)
+        | Decision::Move(_) => None,
     };
     let live = record.second.as_deref().filter(|second| second.record.is_live());
     let rung = live.map_or_else(

@@ -8,8 +8,8 @@ use reconciler_core::{
         RunNodeGroupSpec, ShapeError,
     },
     effect::{
-        Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport, FailureClass, Look,
-        NodeManagerCommand, OwnedLease, WorkloadState,
+        Action, ActionKind, Certainty, CommandKind, EffectFailure, EffectOutcome, EffectReport,
+        FailureClass, HookSight, Look, OwnedLease, WorkloadState,
     },
     fixture::{Catalogue, parse, print},
     fold::{Fact, Verdict},
@@ -184,22 +184,22 @@ pub(crate) fn stage(name: StageName) -> NodeStage {
     }
 }
 
-pub(crate) fn pending(command: CommandKind, step: u64, deadline: Timestamp) -> Pending {
+pub(crate) fn pending(command: impl Into<ActionKind>, step: u64, deadline: Timestamp) -> Pending {
     Pending {
         operation: OperationId::new(1),
         step: StepId::new(step),
-        command,
+        command: command.into(),
         key: IdempotencyKey::from_bytes([1; 32]),
         fence: FENCE,
         deadline,
     }
 }
 
-pub(crate) fn ambiguity(command: CommandKind, look_at: Timestamp) -> Ambiguity {
+pub(crate) fn ambiguity(command: impl Into<ActionKind>, look_at: Timestamp) -> Ambiguity {
     Ambiguity {
         operation: OperationId::new(1),
         step: StepId::new(1),
-        command,
+        command: command.into(),
         since: T0,
         first_miss: None,
         looks: 0,
@@ -244,7 +244,7 @@ pub(crate) fn decide(record: &NodeRecord, shape: &ClusterShape, now: Timestamp) 
 
 /// The one command of a plan, if it has one.
 pub(crate) fn command(plan: &ReconcilePlan) -> Option<CommandKind> {
-    plan.per_node.first().map(|(_, command)| command.kind())
+    plan.per_node.first().map(|(_, action)| command_of(action.kind()))
 }
 
 /// The record of a slot.
@@ -256,10 +256,11 @@ pub(crate) fn of(state: &ClusterState, text: &str) -> Arc<NodeRecord> {
 pub(crate) fn dispatch(
     state: &mut ClusterState,
     text: &str,
-    kind: CommandKind,
+    kind: impl Into<ActionKind>,
     step: u64,
     now: Timestamp,
 ) -> Verdict {
+    let kind = kind.into();
     let record = of(state, text);
     let deadline = now.after(kind.timeout(&record.policy));
     let pending = pending(kind, step, deadline);
@@ -274,7 +275,8 @@ pub(crate) fn report(
     result: Result<EffectOutcome, EffectFailure>,
 ) -> EffectReport {
     let record = of(state, text);
-    let command = record.pending.as_ref().map_or(CommandKind::CreateLease, |p| p.command);
+    let create = ActionKind::from(CommandKind::CreateLease);
+    let command = record.pending.as_ref().map_or(create, |p| p.command);
     EffectReport {
         step: StepId::new(step),
         slot: slot(text),
@@ -313,7 +315,7 @@ pub(crate) fn looked(state: &mut ClusterState, text: &str, look: Look, now: Time
 }
 
 pub(crate) fn present(id: &str, workload: WorkloadState) -> Look {
-    Look::Present { lease: lease(id), endpoint: None, workload }
+    Look::Present { lease: lease(id), endpoint: None, workload, hook: HookSight::Untold }
 }
 
 pub(crate) fn owned(text: &str, attempt: AttemptId, id: &str) -> OwnedLease {
@@ -328,6 +330,14 @@ pub(crate) fn owned(text: &str, attempt: AttemptId, id: &str) -> OwnedLease {
 }
 
 /// The kind of a command, to read a plan's list by.
-pub(crate) fn kinds(plan: &[(LogicalNodeId, NodeManagerCommand)]) -> Vec<(String, CommandKind)> {
-    plan.iter().map(|(slot, command)| (slot.to_string(), command.kind())).collect()
+pub(crate) fn kinds(plan: &[(LogicalNodeId, Action)]) -> Vec<(String, CommandKind)> {
+    plan.iter().map(|(slot, step)| (slot.to_string(), command_of(step.kind()))).collect()
+}
+
+/// The command of a step where no hook is declared.
+pub(crate) fn command_of(kind: ActionKind) -> CommandKind {
+    match kind {
+        ActionKind::Command(command) => command,
+        ActionKind::Hook(point) => panic!("nobody declared a {} hook", point.as_str()),
+    }
 }

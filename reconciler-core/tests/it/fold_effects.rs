@@ -167,7 +167,9 @@ fn a_create_that_comes_to_light_late_is_adopted() {
     let verdict = looked(&mut state, SLOT, present("l-1", WorkloadState::Absent), at(9));
     assert_eq!((verdict, stage_of(&state)), (Verdict::Applied, StageName::LeaseCreated));
     let told = state.take_notes().into_iter().map(|note| note.what);
-    assert!(told.into_iter().any(|what| what == NoteKind::Adopted(CommandKind::CreateLease)));
+    assert!(
+        told.into_iter().any(|what| what == NoteKind::Adopted(CommandKind::CreateLease.into()))
+    );
 }
 
 /// R65: a definite failure clears the effect, fails the attempt and sets the time of the next.

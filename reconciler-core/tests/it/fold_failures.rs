@@ -51,7 +51,7 @@ fn begin_again(state: &mut ClusterState, shape: &ClusterShape, mut now: Timestam
     for _ in 0..8 {
         let mut plan = reconcile(state, shape, now);
         let kind = plan.per_node.first().map(|(_, command)| command.kind());
-        if kind == Some(CommandKind::CreateLease) {
+        if kind == Some(CommandKind::CreateLease.into()) {
             return now;
         }
         if let Some(kind) = kind {

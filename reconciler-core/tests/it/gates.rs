@@ -14,7 +14,7 @@ use reconciler_core::{
     time::Millis,
 };
 
-use crate::fleet::{Gated, T0, at, gated, group, in_stage, kinds, slot, stage, state};
+use crate::fleet::{Gated, T0, at, command_of, gated, group, in_stage, kinds, slot, stage, state};
 use crate::laws_single::records;
 use crate::world::{Fate, World};
 
@@ -67,7 +67,7 @@ fn run(world: &mut World) -> Vec<(String, CommandKind)> {
         world.advance(Millis::from_secs(1));
     }
     assert!(world.is_settled(), "{:#?}", records(&world.state));
-    world.log.iter().map(|(slot, _, kind)| (slot.to_string(), *kind)).collect()
+    world.log.iter().map(|(slot, _, kind)| (slot.to_string(), command_of(*kind))).collect()
 }
 
 /// The places of a group's commands of one kind: the first and the last.
@@ -204,7 +204,7 @@ fn dependents_go_first() {
         assert!(span(&log, "front", cancel).1 < span(&log, "app", cancel).0, "{way}: {log:?}");
         assert!(span(&log, "app", cancel).1 < span(&log, "db", cancel).0, "{way}: {log:?}");
         let mut steps: Vec<_> =
-            shown.steps.iter().map(|s| (s.slot.to_string(), s.action)).collect();
+            shown.steps.iter().map(|s| (s.slot.to_string(), command_of(s.action))).collect();
         let mut sent = log.clone();
         steps.sort();
         sent.sort();
@@ -315,13 +315,13 @@ proptest! {
         let log = run(&mut world);
         let told = |kind: &CommandKind| *kind != CommandKind::LookupEndpoint;
         let mut sent: Vec<_> = log.iter().filter(|(_, kind)| told(kind)).cloned().collect();
-        let steps = shown.steps.iter().filter(|step| told(&step.action));
-        let mut steps: Vec<_> = steps.map(|s| (s.slot.to_string(), s.action)).collect();
+        let steps = shown.steps.iter().filter(|step| told(&command_of(step.action)));
+        let mut steps: Vec<_> = steps.map(|s| (s.slot.to_string(), command_of(s.action))).collect();
         let place = |key: &StepKey| {
             let step = shown.steps.iter().find(|step| step.key() == *key).expect("a step");
-            log.iter().position(|(s, kind)| *s == step.slot.to_string() && *kind == step.action)
+            log.iter().position(|(s, kind)| *s == step.slot.to_string() && step.action == *kind)
         };
-        for step in shown.steps.iter().filter(|step| told(&step.action)) {
+        for step in shown.steps.iter().filter(|step| told(&command_of(step.action))) {
             for before in step.after.iter().filter_map(place) {
                 prop_assert!(Some(before) < place(&step.key()), "{} too early: {log:?}", step.key());
             }

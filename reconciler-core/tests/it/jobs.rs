@@ -2,7 +2,10 @@
 
 use reconciler_core::{
     desired::{ClusterShape, GateCondition, GroupKind, Policy, Power},
-    effect::{CommandKind, EffectOutcome, ExitStatus, FailureClass, Listing, Look, WorkloadState},
+    effect::{
+        ActionKind, CommandKind, EffectOutcome, ExitStatus, FailureClass, Listing, Look,
+        WorkloadState,
+    },
     fold::{Fact, Verdict},
     hold::HoldCode,
     observed::{ClusterState, DeleteReason, Handle, NodeStage, StageName},
@@ -13,8 +16,8 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    FENCE, Gated, T0, at, definite, dispatch, gated, in_stage, looked, of, powered, present,
-    provider, reported, slot, stage, state,
+    FENCE, Gated, T0, at, command_of, definite, dispatch, gated, in_stage, looked, of, powered,
+    present, provider, reported, slot, stage, state,
 };
 use crate::world::World;
 
@@ -237,8 +240,8 @@ fn a_completed_gate_opens_at_the_end_of_the_job() {
     ];
     let mut world = World::new(gated(1, "v1", &groups).expect("a shape"), T0);
     assert!(world.settle().is_some());
-    let create = |name: &str, log: &[(_, _, CommandKind)]| {
-        let of = |(s, _, kind): &(reconciler_core::id::LogicalNodeId, _, CommandKind)| {
+    let create = |name: &str, log: &[(_, _, ActionKind)]| {
+        let of = |(s, _, kind): &(reconciler_core::id::LogicalNodeId, _, ActionKind)| {
             s.group.as_str() == name && *kind == CommandKind::CreateLease
         };
         log.iter().position(of).expect("a lease")
@@ -295,7 +298,8 @@ fn a_plan_looks_past_the_end_of_a_job() {
         assert_eq!(starts(&planned(&running, &shape)), ["check-0", "check-1", "web-0", "web-1"]);
         let off = powered(&shape, "setup", |power| power.switched(true));
         let rests = planned(&running, &off);
-        let actions: Vec<_> = rests.steps.iter().map(|s| (s.slot.to_string(), s.action)).collect();
+        let actions: Vec<_> =
+            rests.steps.iter().map(|s| (s.slot.to_string(), command_of(s.action))).collect();
         assert_eq!(actions, [("setup-0".to_owned(), CommandKind::CancelBootstrap)], "{name:?}");
         assert_eq!(rests.blocked.len(), 4, "{name:?}");
     }

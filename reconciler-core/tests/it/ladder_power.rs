@@ -12,7 +12,9 @@ use reconciler_core::{
     redact::Redacted,
 };
 
-use crate::fleet::{ambiguity, at, gated, in_stage, pending, powered, slot, stage, state};
+use crate::fleet::{
+    ambiguity, at, command_of, gated, in_stage, pending, powered, slot, stage, state,
+};
 
 /// What is asked of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +114,12 @@ impl Row {
 
     fn check(&self, plan: &ReconcilePlan) {
         let of_web = |s: &reconciler_core::id::LogicalNodeId| *s == slot("web-0");
-        let commands: Vec<_> =
-            plan.per_node.iter().filter(|(s, _)| of_web(s)).map(|(_, c)| c.kind()).collect();
+        let commands: Vec<_> = plan
+            .per_node
+            .iter()
+            .filter(|(s, _)| of_web(s))
+            .map(|(_, c)| command_of(c.kind()))
+            .collect();
         let moves: Vec<_> =
             plan.transitions.iter().filter(|(s, _)| of_web(s)).map(|(_, t)| t).collect();
         assert!(commands.len() + moves.len() <= 1, "one step at most (R46)");

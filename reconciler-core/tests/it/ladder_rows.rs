@@ -51,7 +51,7 @@ fn asks(record: &NodeRecord, now: Timestamp, kind: CommandKind) {
     assert_eq!(command(&plan), Some(kind));
     let spec = one().expand().remove(0);
     let alone = reconcile_node(record, &spec, RUN, now);
-    assert_eq!(alone.map(|c| c.kind()), Some(kind), "alone it says the same (R13)");
+    assert_eq!(alone.map(|step| step.kind()), Some(kind.into()), "alone it says the same (R13)");
 }
 
 /// R23: a wanted slot without a record gets one, and its lease is asked for in the next pass.
@@ -101,7 +101,7 @@ fn settle_and_stable_times_are_exact() {
 fn an_effect_is_waited_for_to_its_deadline() {
     let mut record = in_named(StageName::LeaseRequested);
     record.pending = Some(pending(CommandKind::CreateLease, 1, at(100)));
-    let rung = Rung::EffectPending(CommandKind::CreateLease);
+    let rung = Rung::EffectPending(CommandKind::CreateLease.into());
     waits(&decide(&record, &one(), at(99)), &rung, Some(at(100)));
     for now in [at(100), at(101)] {
         assert_eq!(transition(&decide(&record, &one(), now)), Some(&Transition::Expire));

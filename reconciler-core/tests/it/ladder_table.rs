@@ -13,7 +13,7 @@ use reconciler_core::{
     time::Timestamp,
 };
 
-use crate::fleet::{ambiguity, at, decide, in_stage, pending, shape_with, stage};
+use crate::fleet::{ambiguity, at, command_of, decide, in_stage, pending, shape_with, stage};
 
 /// What is wanted of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Row {
     fn check_deleting(&self, plan: &ReconcilePlan) {
         assert!(!marks_deletion(plan), "a deletion begins once");
         for (_, command) in &plan.per_node {
-            let kind = command.kind();
+            let kind = command_of(command.kind());
             assert!(matches!(kind, CommandKind::CancelBootstrap | CommandKind::DestroyLease));
         }
         let free = self.open == Open::Nothing && !self.retrying;

@@ -121,8 +121,8 @@ fn a_node_that_always_fails_delays_no_other() {
     for _ in 0..200 {
         let _plan = world.pass();
         while let Some(flight) = world.flights.first() {
-            let bad = flight.slot == slot("web-2")
-                && flight.command.kind() == CommandKind::StartBootstrap;
+            let bad =
+                flight.slot == slot("web-2") && flight.action.kind() == CommandKind::StartBootstrap;
             let fate = if bad { Fate::Refuse(FailureClass::Workload) } else { Fate::Succeed };
             world.deliver(0, fate);
         }

@@ -3,7 +3,7 @@
 
 use reconciler_core::{
     fold::{Fact, Verdict},
-    hold::{Hold, HoldCode},
+    hold::Hold,
     id::GroupId,
     reconcile::RolloutChange,
 };
@@ -23,7 +23,7 @@ impl World {
         for slot in held {
             assert_eq!(self.state.fold(Fact::ReleasedSlot(slot), self.now), Verdict::Applied);
         }
-        let stalled = |hold: &Hold| hold.code == HoldCode::UpdateStalled;
+        let stalled = |hold: &Hold| hold.code.is_of_update();
         let held = self.state.groups().filter(|(_, group)| group.hold().is_some_and(stalled));
         for group in held.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             let _released = self.state.fold(Fact::ReleasedGroup(group), self.now);

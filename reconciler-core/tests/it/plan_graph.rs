@@ -15,7 +15,7 @@ use reconciler_core::{
     time::Millis,
 };
 
-use crate::fleet::{RUN, T0, group, node_spec, shape, shape_with, state};
+use crate::fleet::{RUN, T0, command_of, group, node_spec, shape, shape_with, state};
 use crate::world::World;
 
 fn plan_to(observed: &ClusterState, target: &ClusterShape, parallelism: u32) -> LifecyclePlan {
@@ -58,7 +58,7 @@ fn every_step_is_complete() {
         assert_ne!((step.requires, step.brings.stage), (step.brings, step.requires.stage));
         assert!(plan.specs.contains_key(&step.revision), "what it is made to be is shown");
         let undone = !matches!(
-            step.action,
+            command_of(step.action),
             CommandKind::LookupEndpoint | CommandKind::BootstrapConvergenceObserved
         );
         assert_eq!(step.inverse.is_some(), undone);

@@ -18,8 +18,10 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    T0, at, definite, dispatch, fleet, in_stage, reported, shape, shape_with, slot, state,
+    T0, at, command_of, definite, dispatch, fleet, in_stage, reported, shape, shape_with, slot,
+    state,
 };
+use crate::trace::hooks;
 use crate::world::{Fate, World};
 
 /// A plan for `scope` from `observed` to `target`.
@@ -46,7 +48,7 @@ fn plan(observed: &ClusterState, target: &ClusterShape) -> LifecyclePlan {
 
 fn actions(plan: &LifecyclePlan) -> Vec<(String, u64, CommandKind)> {
     let one = |step: &reconciler_core::plan::PlanStep| {
-        (step.slot.to_string(), step.attempt.ordinal.get(), step.action)
+        (step.slot.to_string(), step.attempt.ordinal.get(), command_of(step.action))
     };
     plan.steps.iter().map(one).collect()
 }
@@ -127,7 +129,7 @@ fn what_cannot_move_is_named() {
     let blocked: Vec<_> = plan.blocked.iter().map(|(slot, r)| (slot.clone(), &r.rung)).collect();
     assert_eq!(blocked.len(), 2);
     assert!(matches!(&blocked[0], (s, Rung::Held(HoldCode::CrashLoop, _)) if *s == slot("web-0")));
-    assert_eq!(blocked[1], (slot("web-1"), &Rung::Ambiguous(CommandKind::CreateLease)));
+    assert_eq!(blocked[1], (slot("web-1"), &Rung::Ambiguous(CommandKind::CreateLease.into())));
     assert_eq!(actions(&plan), steps("web-2", 1, &UP[1..]), "what is on its way succeeds");
 }
 
@@ -212,11 +214,14 @@ proptest! {
         newer in any::<bool>(),
         width in 1_usize..6,
         backwards in any::<bool>(),
+        hooked in 0_u64..4,
     ) {
         let image = if newer { "v2" } else { "v1" };
-        let mut world = settled(&shape(&[("db", before.0), ("web", before.1)]));
+        let policy = Policy { hooks: hooks(hooked), ..Policy::default() };
+        let groups = [("db", before.0, "v1"), ("web", before.1, "v1")];
+        let mut world = settled(&shape_with(1, &groups, &policy));
         let groups = [("db", after.0, image), ("web", after.1, "v1")];
-        let target = shape_with(2, &groups, &Policy::default());
+        let target = shape_with(2, &groups, &policy);
         let plan = plan_of(&world.state, &target, Scope::All, world.now);
         world.reshape(target);
         let sent = carried_out(&mut world, width, backwards);

@@ -15,8 +15,8 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    T0, at, definite, dispatch, gated, group, in_stage, of, powered, present, reported, shape,
-    slot, stage, state,
+    T0, at, command_of, definite, dispatch, gated, group, in_stage, of, powered, present, reported,
+    shape, slot, stage, state,
 };
 use crate::laws_single::records;
 use crate::world::{Fate, World};
@@ -47,7 +47,7 @@ fn follow(world: &mut World) -> Vec<(String, CommandKind)> {
     // By slot: how the slots of one group take turns is told by the tests that are about it.
     let mut log = world.log.clone();
     log.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-    log.iter().map(|(slot, _, kind)| (slot.to_string(), *kind)).collect()
+    log.iter().map(|(slot, _, kind)| (slot.to_string(), command_of(*kind))).collect()
 }
 
 fn plan(world: &World, target: &ClusterShape) -> LifecyclePlan {
@@ -146,7 +146,8 @@ fn a_restart_goes_one_by_one() {
     }
     assert_eq!(least, 2, "one at a time");
     assert!(standing(&world.state, &world.shape).converged);
-    let sent: Vec<_> = world.log.iter().map(|(s, _, kind)| (s.to_string(), *kind)).collect();
+    let sent: Vec<_> =
+        world.log.iter().map(|(s, _, kind)| (s.to_string(), command_of(*kind))).collect();
     assert_eq!(sent, steps(&["web-0", "web-1", "web-2"], &[CANCEL, START, CLOSE]));
     assert_eq!(world.things.keys().copied().collect::<Vec<_>>(), leases);
 }
@@ -292,7 +293,7 @@ fn a_plan_shows_what_power_does() {
         world.reshape(target);
         let mut sent = follow(&mut world);
         let mut steps: Vec<_> =
-            shown.steps.iter().map(|s| (s.slot.to_string(), s.action)).collect();
+            shown.steps.iter().map(|s| (s.slot.to_string(), command_of(s.action))).collect();
         sent.sort();
         steps.sort();
         assert_eq!(sent, steps);

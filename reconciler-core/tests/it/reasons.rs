@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use reconciler_core::{
     desired::{ClusterShape, GateCondition, GroupKind, Power},
-    effect::{CommandKind, FailureClass, Listing, OwnedLease},
+    effect::{ActionKind, CommandKind, FailureClass, Listing, OwnedLease},
     fold::Fact,
     hold::{Hold, HoldCode},
     id::Uuid,
@@ -91,7 +91,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
 }
 
 /// What a step names: itself, its lease, and for a lease the room that there is.
-fn of_step(command: CommandKind, record: &NodeRecord) -> Vec<String> {
+fn of_step(command: ActionKind, record: &NodeRecord) -> Vec<String> {
     let mut facts = vec![command.as_str().to_owned()];
     facts.extend(record.stage.lease().map(|lease| lease.id.to_string()));
     let room = ["count", "owned with a record", "owned without one"];

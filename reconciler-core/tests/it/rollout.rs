@@ -221,7 +221,8 @@ fn an_unclear_look_promotes_nobody() {
     let mut state = state([beside(old, &two, 2, stage(StageName::HandedOff))]);
     let attempt = second(&state).attempt;
     let mut look = |workload| {
-        let look = Look::Present { lease: lease("l-1"), endpoint: None, workload };
+        let hook = reconciler_core::effect::HookSight::Untold;
+        let look = Look::Present { lease: lease("l-1"), endpoint: None, workload, hook };
         let (slot, visibility) = (slot("web-0"), Millis::ZERO);
         let _verdict = state.fold(Fact::Looked { slot, attempt, look, visibility }, at(10));
         let plan = reconcile(&state, &two, at(10));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use reconciler_core::{
     desired::{ClusterShape, GateCondition, OnFailure, Policy, Power, RunNodeGroupSpec},
-    effect::{CommandKind, FailureClass},
+    effect::{ActionKind, CommandKind, FailureClass},
     fold::{Fact, Verdict},
     hold::HoldCode,
     id::Generation,
@@ -40,11 +40,11 @@ fn a_failed_candidate_begins_again_beside() {
 }
 
 /// What `fate` says of each effect, and a second for each round.
-pub(crate) fn run(world: &mut World, rounds: usize, fate: impl Fn(u64, CommandKind) -> Fate) {
+pub(crate) fn run(world: &mut World, rounds: usize, fate: impl Fn(u64, ActionKind) -> Fate) {
     for _ in 0..rounds {
         let _plan = world.pass();
         while let Some(flight) = world.flights.first() {
-            let fate = fate(flight.attempt.ordinal.get(), flight.command.kind());
+            let fate = fate(flight.attempt.ordinal.get(), flight.action.kind());
             world.deliver(0, fate);
         }
         world.advance(Millis::from_secs(1));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use reconciler_core::{
     desired::{OnFailure, Policy, UpdateMode},
-    effect::{CommandKind, ExitStatus},
+    effect::{ActionKind, CommandKind, ExitStatus},
     fold::{Fact, Transition, Verdict},
     hold::HoldCode,
     id::RevisionDigest,
@@ -149,7 +149,7 @@ fn no_candidate_begins_in_a_pause() {
     pause(&mut world, true);
     let sent = world.log.len();
     run(&mut world, 60, |n, kind| refuse(n > 1 && kind == CommandKind::StartBootstrap));
-    let creates = |(_, _, kind): &&(_, _, CommandKind)| *kind == CommandKind::CreateLease;
+    let creates = |(_, _, kind): &&(_, _, ActionKind)| *kind == CommandKind::CreateLease;
     assert_eq!(world.log.iter().skip(sent).filter(creates).count(), 0, "{:?}", world.log);
     assert_eq!(ready(&world), 2);
     pause(&mut world, false);

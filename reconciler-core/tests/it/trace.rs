@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use reconciler_core::{
     desired::{
-        Amount, ClusterShape, GateCondition, GroupKind, RunNodeGroupSpec, UpdateMode, UpdatePolicy,
+        Amount, ClusterShape, GateCondition, GroupKind, Hook, Hooks, RunNodeGroupSpec, UpdateMode,
+        UpdatePolicy,
     },
     effect::{ExitStatus, FailureClass, Listing, OwnedLease, WorkloadState},
     fold::Fact,
@@ -121,10 +122,24 @@ fn wanted(generation: u64, big: u32, small: u32, new: bool, update: usize) -> Cl
     let shape = gated(generation, image, declared).expect("a shape");
     let groups = shape.groups().map(|group| {
         let mut group = RunNodeGroupSpec::clone(group);
-        std::sync::Arc::make_mut(&mut group.policy).update = updates(update);
+        let policy = std::sync::Arc::make_mut(&mut group.policy);
+        policy.update = updates(update);
+        policy.hooks = hooks(generation);
         group
     });
     ClusterShape::new(shape.run.clone(), shape.uuid, shape.generation, groups).expect("a shape")
+}
+
+/// The hooks of a trace: none, those of starts, those of stops, all.
+pub(crate) fn hooks(nth: u64) -> Hooks {
+    let hook = || Some(Hook { argv: vec!["true".to_owned()], timeout: Millis::from_secs(10) });
+    let (start, stop) = (nth % 2 == 1, nth % 4 >= 2);
+    Hooks {
+        pre_start: hook().filter(|_| start),
+        post_start: hook().filter(|_| start),
+        pre_stop: hook().filter(|_| stop),
+        post_stop: hook().filter(|_| stop),
+    }
 }
 
 /// The update policies of a trace: in place, beside, both, all at once, and with an observation time.

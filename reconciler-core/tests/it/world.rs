@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use reconciler_core::{
     desired::{ClusterShape, GroupKind},
     effect::{
-        CommandKind, EffectFailure, EffectOutcome, EffectReport, ExitStatus, FailureClass, Listing,
-        Look, NodeManagerCommand, OwnedLease, WorkloadState, idempotency_key,
+        Action, ActionKind, CommandKind, EffectFailure, EffectOutcome, EffectReport, ExitStatus,
+        FailureClass, HookSight, Listing, Look, NodeManagerCommand, OwnedLease, WorkloadState,
     },
     fold::{Fact, Verdict},
     id::{AttemptId, AttemptOrdinal, LogicalNodeId, StepId, Uuid},
-    observed::{ClusterState, Endpoint, Handle, LeaseFacts, Side},
+    observed::{ClusterState, Endpoint, Handle, Side},
     reconcile::{Parked, ReconcilePlan},
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -21,19 +21,12 @@ use reconciler_core::{
 
 use crate::fleet::{FENCE, ambiguous, definite, lease, pending, provider, state};
 use crate::laws_single;
+use crate::thing::Thing;
 
 /// How long a new thing may stay invisible here.
 const VISIBILITY: Millis = Millis::from_secs(5);
 /// How far two listings must be apart here.
 pub(crate) const GRACE: Millis = Millis::from_secs(60);
-
-/// What the provider really holds for one attempt.
-#[derive(Clone, Debug)]
-pub(crate) struct Thing {
-    pub(crate) slot: LogicalNodeId,
-    pub(crate) lease: LeaseFacts,
-    pub(crate) workload: WorkloadState,
-}
 
 /// An effect on its way.
 #[derive(Clone, Debug)]
@@ -41,7 +34,7 @@ pub(crate) struct Flight {
     pub(crate) slot: LogicalNodeId,
     pub(crate) attempt: AttemptId,
     pub(crate) step: StepId,
-    pub(crate) command: NodeManagerCommand,
+    pub(crate) action: Action,
     pub(crate) deadline: Timestamp,
 }
 
@@ -68,7 +61,7 @@ pub(crate) struct World {
     /// Reports that come after their step was given up.
     pub(crate) late: Vec<EffectReport>,
     /// Every command that went out.
-    pub(crate) log: Vec<(LogicalNodeId, AttemptOrdinal, CommandKind)>,
+    pub(crate) log: Vec<(LogicalNodeId, AttemptOrdinal, ActionKind)>,
     /// True once a listing lied: what follows from that is not the decider's fault.
     pub(crate) lied: bool,
     /// True where no lease comes with its endpoint, as a plan predicts it.
@@ -154,19 +147,20 @@ impl World {
         whole
     }
 
-    fn dispatch(&mut self, slot: LogicalNodeId, side: Side, command: NodeManagerCommand) {
+    fn dispatch(&mut self, slot: LogicalNodeId, side: Side, action: Action) {
         let record = self.state.record(&slot).and_then(|record| record.side(side));
         let record = record.expect("a command is for a record").clone();
-        let kind = command.kind();
+        let kind = action.kind();
+        self.check_hooked(&record, kind);
         self.next_step += 1;
-        let deadline = self.now.after(command.timeout(&record.policy));
+        let deadline = self.now.after(action.timeout(&record.policy));
         let mut pending = pending(kind, self.next_step, deadline);
-        pending.key = idempotency_key(record.attempt.uuid, kind, "");
+        pending.key = action.idempotency_key(record.attempt.uuid);
         let (attempt, step) = (record.attempt, pending.step);
         let fact = Fact::Dispatched { slot: slot.clone(), attempt, pending };
         assert_eq!(self.state.fold(fact, self.now), Verdict::Applied);
         self.log.push((slot.clone(), attempt.ordinal, kind));
-        self.flights.push(Flight { slot, attempt, step, command, deadline });
+        self.flights.push(Flight { slot, attempt, step, action, deadline });
     }
 
     /// What is over its deadline is given up: every second such effect took place all the same.
@@ -207,15 +201,19 @@ impl World {
     /// Does in the world what a command asks for.
     fn perform(&mut self, flight: &Flight) -> Result<EffectOutcome, EffectFailure> {
         let attempt = flight.attempt.uuid;
-        if let NodeManagerCommand::CreateLease(_) = flight.command {
+        let command = match &flight.action {
+            Action::Hook(run) => return self.run_hook(flight, run),
+            Action::Command(command) => command,
+        };
+        if let NodeManagerCommand::CreateLease(_) = command {
             return Ok(self.create(flight));
         }
         let gone = Err(definite(FailureClass::NotFound));
-        if let NodeManagerCommand::DestroyLease(_) = flight.command {
+        if let NodeManagerCommand::DestroyLease(_) = command {
             return self.things.remove(&attempt).map_or(gone, |_| Ok(EffectOutcome::Released));
         }
         let Some(thing) = self.things.get_mut(&attempt) else { return gone };
-        Ok(match flight.command.kind() {
+        Ok(match command.kind() {
             CommandKind::LookupEndpoint => EffectOutcome::Endpoint(Some(Endpoint::default())),
             CommandKind::StartBootstrap => {
                 thing.workload = WorkloadState::Running { workload: Handle::default() };
@@ -242,6 +240,8 @@ impl World {
             slot: flight.slot.clone(),
             lease: lease(&format!("l-{attempt}")),
             workload: WorkloadState::Absent,
+            hook: HookSight::Nothing,
+            hooks: BTreeMap::new(),
         });
         // Every second lease comes with its endpoint, where any does.
         let early = !self.endpoints_late && flight.step.get().is_multiple_of(2);
@@ -255,6 +255,7 @@ impl World {
             lease: thing.lease.clone(),
             endpoint: None,
             workload: thing.workload.clone(),
+            hook: thing.hook.clone(),
         })
     }
 
@@ -301,8 +302,10 @@ impl World {
     /// The driver dies and another takes over from the journal.
     pub(crate) fn restart(&mut self) {
         for flight in core::mem::take(&mut self.flights) {
-            if flight.step.get().is_multiple_of(2) {
-                let _unsaid = self.perform(&flight);
+            match (flight.step.get() % 3, &flight.action) {
+                (0, _) => drop(self.perform(&flight)),
+                (1, Action::Hook(_)) => self.lose_hook(&flight),
+                (_, _) => {}
             }
         }
         self.state = laws_single::journaled(&self.state, self.seen);
@@ -384,7 +387,7 @@ fn report_of(flight: &Flight, result: Result<EffectOutcome, EffectFailure>) -> E
         step: flight.step,
         slot: flight.slot.clone(),
         attempt: flight.attempt,
-        command: flight.command.kind(),
+        command: flight.action.kind(),
         result,
         look: None,
     }

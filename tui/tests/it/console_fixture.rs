@@ -103,7 +103,7 @@ pub(crate) fn group(name: &str, want: u32, ready: u32, stages: &[(StageName, u32
 }
 
 fn nodes() -> Vec<NodeView> {
-    let pending = Some(CommandKind::StartBootstrap);
+    let pending = Some(CommandKind::StartBootstrap.into());
     vec![
         node("cpu-batch-0"),
         node("cpu-batch-1"),

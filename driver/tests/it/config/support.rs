@@ -30,6 +30,7 @@ impl ProviderFactory for Factory {
             rate: None,
             images: self.able,
             resources: self.able,
+            hooks: self.kind == "process",
         }
     }
 
@@ -61,7 +62,8 @@ impl ProviderFactory for Factory {
     }
 }
 
-/// `process`, which can neither run images nor promise resources, and `exec`, which needs a program and can.
+/// `process`, which can neither run images nor promise resources but runs hooks, and `exec`, which needs a program
+/// and is the other way round.
 pub(crate) fn catalogue() -> Catalogue {
     let process: Arc<dyn ProviderFactory> =
         Arc::new(Factory { kind: "process", required: None, able: false });

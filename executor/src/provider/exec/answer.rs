@@ -5,8 +5,8 @@
 
 use reconciler_core::{
     effect::{
-        Certainty, EffectFailure, ExitStatus, FailureClass, Listing, Look, OwnedLease,
-        WorkloadState,
+        Certainty, EffectFailure, ExitStatus, FailureClass, HookSight, HookState, Listing, Look,
+        OwnedLease, WorkloadState,
     },
     id::Fence,
     limits,
@@ -120,6 +120,7 @@ pub(super) fn inspected(
         lease: lease(&ok, known.map_or_else(Fence::default, |lease| lease.fence))?,
         endpoint: endpoint(&ok)?,
         workload: workload(&ok, program)?,
+        hook: hook(&ok, program)?,
     })
 }
 
@@ -202,19 +203,43 @@ fn workload(of: &Fields<'_>, program: &Program) -> Result<WorkloadState, FieldEr
             None => Err(FieldError::Missing(workload.at("handle"))),
         },
         "exited" => {
-            let small = |value: &Value| value.as_i64().and_then(|code| i32::try_from(code).ok());
-            let code = workload.read("code", "a whole number", small)?;
-            let signal = workload.read("signal", "a whole number", small)?;
-            let status = match (code, signal) {
-                (Some(code), _) => ExitStatus::Code(code),
-                (None, Some(signal)) => ExitStatus::Signal(signal),
-                (None, None) => ExitStatus::Unknown,
-            };
-            let tail = program.scrubbed(workload.text("tail")?.unwrap_or_default());
-            Ok(WorkloadState::Exited { status, tail: Redacted::new(&tail) })
+            let (status, tail) = exited(&workload, program)?;
+            Ok(WorkloadState::Exited { status, tail })
         }
         _ => Err(workload.wrong("state", "running, exited, absent or unknown")),
     }
+}
+
+/// How something ended: `code` or `signal`, and the `tail` of its output.
+fn exited(of: &Fields<'_>, program: &Program) -> Result<(ExitStatus, Redacted), FieldError> {
+    let small = |value: &Value| value.as_i64().and_then(|code| i32::try_from(code).ok());
+    let code = of.read("code", "a whole number", small)?;
+    let signal = of.read("signal", "a whole number", small)?;
+    let status = match (code, signal) {
+        (Some(code), _) => ExitStatus::Code(code),
+        (None, Some(signal)) => ExitStatus::Signal(signal),
+        (None, None) => ExitStatus::Unknown,
+    };
+    let tail = program.scrubbed(of.text("tail")?.unwrap_or_default());
+    Ok((status, Redacted::new(&tail)))
+}
+
+/// The hook that was begun last; without the field nothing is said of any.
+fn hook(of: &Fields<'_>, program: &Program) -> Result<HookSight, FieldError> {
+    let Some(hook) = of.object("hook")? else { return Ok(HookSight::Untold) };
+    let key = || {
+        let wrong = || hook.wrong("key", "the key of the request");
+        need_text(&hook, "key")?.parse().map_err(|_bad| wrong())
+    };
+    Ok(match need_text(&hook, "state")? {
+        "none" => HookSight::Nothing,
+        "running" => HookSight::Begun { key: key()?, state: HookState::Running },
+        "exited" => {
+            let (status, tail) = exited(&hook, program)?;
+            HookSight::Begun { key: key()?, state: HookState::Ended { status, tail } }
+        }
+        _ => return Err(hook.wrong("state", "none, running or exited")),
+    })
 }
 
 fn need_text<'a>(of: &Fields<'a>, key: &str) -> Result<&'a str, FieldError> {

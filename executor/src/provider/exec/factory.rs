@@ -61,5 +61,6 @@ fn capabilities(options: &Options) -> Capabilities {
         rate: Some(options.rate),
         images: true,
         resources: true,
+        hooks: options.hooks,
     }
 }

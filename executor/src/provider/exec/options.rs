@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::seam::{OptionProblem, ProviderOptions, Rate};
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "program",
     "timeout_ms",
     "env",
@@ -15,6 +15,7 @@ const KEYS: [&str; 7] = [
     "listing_period_ms",
     "rate_per_second",
     "rate_burst",
+    "hooks",
 ];
 
 /// Longest time that an option may name: an hour; more is a typing error.
@@ -35,6 +36,8 @@ pub(super) struct Options {
     pub(super) listing_period: Duration,
     /// How often it is called.
     pub(super) rate: Rate,
+    /// Whether it knows the call `run-hook`.
+    pub(super) hooks: bool,
 }
 
 /// A program as it is named in the options.
@@ -55,6 +58,7 @@ impl Default for Options {
             visibility: Duration::from_mins(1),
             listing_period: Duration::from_secs(15),
             rate: Rate { per_second: 20, burst: 40 },
+            hooks: false,
         }
     }
 }
@@ -90,6 +94,7 @@ pub(super) fn read(options: &ProviderOptions) -> (Options, Vec<OptionProblem>) {
             per_second: reader.count("rate_per_second", 10_000, defaults.rate.per_second),
             burst: reader.count("rate_burst", 100_000, defaults.rate.burst),
         },
+        hooks: reader.flag("hooks", defaults.hooks),
     };
     for key in options.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         let hint = format!("known options are {}", KEYS.join(", "));
@@ -167,6 +172,15 @@ impl Reader<'_> {
         }
         let message = format!("it must be a whole number from {least} to {TIME_MS_MAX}");
         self.wrong(key, message, &format!("milliseconds, such as {}", default.as_millis()));
+        default
+    }
+
+    fn flag(&mut self, key: &str, default: bool) -> bool {
+        let Some(value) = self.options.get(key) else { return default };
+        if let Some(flag) = value.as_bool() {
+            return flag;
+        }
+        self.wrong(key, "it must be true or false", "without quotes, such as true");
         default
     }
 

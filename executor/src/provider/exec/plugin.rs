@@ -9,7 +9,9 @@ use std::{
 };
 
 use reconciler_core::{
-    effect::{Certainty, EffectFailure, FailureClass, Listing, Look, NodeRequest, WorkloadState},
+    effect::{
+        Certainty, EffectFailure, FailureClass, HookRun, Listing, Look, NodeRequest, WorkloadState,
+    },
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, SessionStage},
     redact::Redacted,
@@ -21,10 +23,10 @@ use super::{
     fence::FenceFile,
     fields::FieldError,
     program::{CallError, Program},
-    request::{Call, Request, spec_value},
+    request::{Call, HookCall, Request, spec_value},
     young::Young,
 };
-use crate::provider::template::{Values, filled};
+use crate::provider::template::{TemplateError, Values, filled};
 use crate::seam::{
     Capabilities, EffectContext, Exit, Leased, Provider, SessionObservation, SessionSink,
     StartRequest, Work,
@@ -294,6 +296,32 @@ impl Provider for ExecProvider {
                 ..Request::effect(Call::CompleteBootstrap, ctx)
             };
             absent_is_done(self.effect(ctx, call, Duration::ZERO, |_| Ok(())).await)
+        })
+    }
+
+    fn run_hook<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        run: &'a HookRun,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        Box::pin(async move {
+            let (attempt, boot) = (run.request.attempt.uuid, &run.request.spec.boot);
+            let values = Values::new(&run.request.slot, attempt, boot, &run.endpoint.ports);
+            let refuse = |error| failed(Certainty::Definite, FailureClass::Invalid, &error);
+            let spec = filled(&run.request.spec, &values).map_err(refuse)?;
+            let argv = run.hook.argv.iter().map(|text| values.fill(text));
+            let argv = argv.collect::<Result<_, TemplateError>>().map_err(refuse)?;
+            let timeout = Duration::from_millis(run.hook.timeout.get());
+            let call = Request {
+                spec: Some(spec_value(&spec)),
+                lease: Some(&run.lease),
+                endpoint: Some(&run.endpoint),
+                session: Some(run.session),
+                timeout_ms: Some(run.hook.timeout.get()),
+                hook: Some(HookCall { hook: run.point.as_str(), argv }),
+                ..Request::effect(Call::RunHook, ctx)
+            };
+            self.effect(ctx, call, timeout, |_| Ok(())).await
         })
     }
 

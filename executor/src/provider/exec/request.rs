@@ -33,6 +33,8 @@ pub(super) enum Call {
     CancelBootstrap,
     /// The workload joined.
     CompleteBootstrap,
+    /// Run a hook to its end.
+    RunHook,
 }
 
 /// One request; what a call does not need is left out.
@@ -61,6 +63,15 @@ pub(super) struct Request<'a> {
     pub(super) grace_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout_ms: Option<u64>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) hook: Option<HookCall<'a>>,
+}
+
+/// The hook that a call is about.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HookCall<'a> {
+    pub(super) hook: &'a str,
+    pub(super) argv: Vec<String>,
 }
 
 /// The attempt that a call is about.
@@ -108,6 +119,7 @@ impl<'a> Request<'a> {
             workload: None,
             grace_ms: None,
             timeout_ms: None,
+            hook: None,
         }
     }
 }

@@ -8,7 +8,8 @@
 //! | `starting` | a start is under way, or was when the driver died |
 //! | `process.json` | which process was started |
 //! | `exit.json` | how that process ended, if the driver saw it |
-//! | `stdout.log`, `stderr.log`, `verify.log` | output; see `logs` |
+//! | `hook.json` | which hook was begun last, and how it ended, if the driver saw it |
+//! | `stdout.log`, `stderr.log`, `verify.log`, `hook-….log` | output; see `logs` |
 //!
 //! A workload that names no directory starts in that of its lease: one directory less to make for each node.
 //!
@@ -29,6 +30,7 @@ use std::{
 };
 
 use reconciler_core::{
+    desired::HookPoint,
     effect::{ExitStatus, HandleFacts},
     id::{AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, SessionId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, LeaseId},
@@ -85,6 +87,17 @@ pub(super) struct Ended {
     pub(super) process: Process,
 }
 
+/// The hook that was begun last on a lease.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Begun {
+    pub(super) key: IdempotencyKey,
+    pub(super) point: HookPoint,
+    /// Which process it is; none until that was recorded.
+    pub(super) process: Option<Process>,
+    /// How it ended, if that was seen.
+    pub(super) status: Option<ExitStatus>,
+}
+
 impl Owner {
     /// The form of the files that this version writes.
     pub(super) const FORM: u32 = FORM;
@@ -132,6 +145,11 @@ impl Process {
         let start = handle.get("start")?.parse().ok()?;
         Some(Self { pid, start, boot: handle.get("boot")?.to_owned() })
     }
+}
+
+/// The name of the file that one hook writes into.
+pub(super) fn hook_log_name(point: HookPoint) -> String {
+    format!("hook-{}.log", point.as_str())
 }
 
 /// The name of a lease's directory, which is its id too.
@@ -221,10 +239,32 @@ impl LeaseDir {
         fs::rename(&path, self.file("process.json")).map_err(Problem::io("rename", path))
     }
 
+    /// The hook that was begun last.
+    pub(super) fn hook(&self) -> Result<Option<Begun>, Problem> {
+        read(&self.file("hook.json"))
+    }
+
+    pub(super) fn record_hook(&self, begun: &Begun) -> Result<(), Problem> {
+        self.replace("hook.json", begun)
+    }
+
+    /// The output of the last run of one hook; made by the run itself, so that it tells whether there was one.
+    pub(super) fn hook_log(&self, point: HookPoint) -> PathBuf {
+        self.file(&hook_log_name(point))
+    }
+
+    pub(super) fn forget_hook_log(&self, point: HookPoint) -> Result<(), Problem> {
+        remove(&self.hook_log(point))
+    }
+
     pub(super) fn record_ended(&self, ended: &Ended) -> Result<(), Problem> {
-        let path = self.file("exit.json");
-        let temporary = self.file("exit.json.new");
-        let bytes = to_json(ended, &path)?;
+        self.replace("exit.json", ended)
+    }
+
+    fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), Problem> {
+        let path = self.file(name);
+        let temporary = self.file(&format!("{name}.new"));
+        let bytes = to_json(value, &path)?;
         write_private(&temporary, &bytes)?;
         match fs::rename(&temporary, &path) {
             // Two who saw the same end write the same text; the first one's rename is enough.

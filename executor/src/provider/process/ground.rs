@@ -201,7 +201,7 @@ impl Lane {
         locked(&self.busy)
     }
 
-    /// Breaks a session off that is still verifying, then waits for the lane.
+    /// Breaks a verify command or a hook off that still runs, then waits for the lane.
     pub(super) fn overtake(&self) -> MutexGuard<'_, ()> {
         self.cancelled.store(true, Ordering::SeqCst);
         if let Some(pid) = *locked(&self.verifying) {
@@ -231,7 +231,7 @@ impl Lane {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Notes the verify command that runs; a cancel ends it. It must not be reaped while it is noted.
+    /// Notes the verify command or hook that runs; a cancel ends it. It must not be reaped while it is noted.
     pub(super) fn note_verifying(&self, pid: Option<Pid>) {
         *locked(&self.verifying) = pid;
         if let Some(pid) = pid.filter(|_| self.is_cancelled()) {

@@ -27,8 +27,10 @@ use super::{files::Process, problem::Problem};
 pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
 /// The variable that carries the place of the lease: attempts of two state directories may share their UUID.
 pub(super) const LEASE_VAR: &str = "LEVELHEAD_LEASE";
-/// Set for verify commands, so that none is ever taken for a workload.
+/// Set for verify commands and hooks, so that none is ever taken for a workload.
 pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
+/// Which hook a hook is, for the program itself.
+pub(super) const HOOK_VAR: &str = "LEVELHEAD_HOOK";
 
 /// Bytes of a process' `stat`: some fifty numbers and a name.
 const STAT_LEN: usize = 512;
@@ -64,7 +66,7 @@ pub(super) struct Stat {
 pub(super) struct Carrier {
     pub(super) pid: Pid,
     pub(super) stat: Stat,
-    /// True for a verify command and what it started.
+    /// True for a verify command or a hook, and what it started.
     pub(super) verify: bool,
 }
 

@@ -13,10 +13,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use reconciler_core::{id::LogicalNodeId, redact::Redacted};
+use reconciler_core::{desired::HookPoint, id::LogicalNodeId, redact::Redacted};
 
 use super::{
-    files::{LeaseDir, parse_lease_name},
+    files::{LeaseDir, hook_log_name, parse_lease_name},
     problem::Problem,
 };
 
@@ -44,7 +44,8 @@ pub(super) fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> 
         .collect();
     attempts.sort_unstable();
     let names = STREAMS.iter().flat_map(|name| [format!("{name}.1"), (*name).to_owned()]);
-    let names: Vec<_> = names.chain(["verify.log".to_owned()]).collect();
+    let hooks = HookPoint::ALL.map(hook_log_name);
+    let names: Vec<_> = names.chain(["verify.log".to_owned()]).chain(hooks).collect();
     attempts
         .iter()
         .flat_map(|(_, dir)| names.iter().map(|name| dir.join(name)))

@@ -14,6 +14,7 @@ use super::{
     ending::conclude,
     files::{LeaseDir, Owner},
     ground::{Ground, owned_by},
+    hook,
     identity::{Standing, scan, standing},
     logs::tail,
     owners::owners,
@@ -60,7 +61,8 @@ fn present(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Look, Probl
         tracing::warn!(problem = %problem.told(), "cannot rotate a node's output");
     }
     let workload = workload(ground, dir, owner)?;
-    Ok(Look::Present { lease: owner.lease(), endpoint: Some(owner.endpoint()), workload })
+    let hook = hook::seen(dir, owner)?;
+    Ok(Look::Present { lease: owner.lease(), endpoint: Some(owner.endpoint()), workload, hook })
 }
 
 fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadState, Problem> {

@@ -13,12 +13,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use reconciler_core::desired::BootSpec;
+use reconciler_core::desired::{BootSpec, HookPoint};
 use rustix::fs::{Access, access};
 
 use super::{
     files::{LeaseDir, Owner},
-    identity::{ATTEMPT_VAR, LEASE_VAR, VERIFY_VAR},
+    identity::{ATTEMPT_VAR, HOOK_VAR, LEASE_VAR, VERIFY_VAR},
     problem::Problem,
     spawn::Launch,
 };
@@ -84,6 +84,7 @@ impl<'a> Preparation<'a> {
             ("LEVELHEAD_ORDINAL", owner.ordinal.to_string()),
         ];
         env.remove(VERIFY_VAR);
+        env.remove(HOOK_VAR);
         env.insert(LEASE_VAR.to_owned(), dir.mark());
         env.extend(identity.map(|(name, value)| (name.to_owned(), value.into_bytes())));
         let workdir = match &boot.workdir {
@@ -99,20 +100,27 @@ impl<'a> Preparation<'a> {
 
     /// The workload itself.
     pub(super) fn workload(&self, argv: &[String]) -> Result<Launch, Problem> {
-        self.launch(argv, "stdout.log", "stderr.log", false)
+        self.launch(argv, [self.dir.file("stdout.log"), self.dir.file("stderr.log")], &[])
     }
 
     /// A command that must succeed first.
     pub(super) fn verify(&self, argv: &[String]) -> Result<Launch, Problem> {
-        self.launch(argv, "verify.log", "verify.log", true)
+        let log = self.dir.file("verify.log");
+        self.launch(argv, [log.clone(), log], &[(VERIFY_VAR, "1")])
+    }
+
+    /// A hook; marked like a verify command, so that it is never taken for a workload.
+    pub(super) fn hook(&self, argv: &[String], point: HookPoint) -> Result<Launch, Problem> {
+        let log = self.dir.hook_log(point);
+        let marks = [(VERIFY_VAR, "1"), (HOOK_VAR, point.as_str())];
+        self.launch(argv, [log.clone(), log], &marks)
     }
 
     fn launch(
         &self,
         argv: &[String],
-        stdout: &str,
-        stderr: &str,
-        verify: bool,
+        [stdout, stderr]: [PathBuf; 2],
+        marks: &[(&str, &str)],
     ) -> Result<Launch, Problem> {
         let argv: Vec<String> =
             argv.iter().map(|text| self.values.fill(text)).collect::<Result<_, _>>()?;
@@ -120,10 +128,10 @@ impl<'a> Preparation<'a> {
             return Err(Problem::Invalid("the command is empty".to_owned()));
         };
         let program = self.find(name)?;
-        let marker = verify.then_some((VERIFY_VAR, b"1".as_slice()));
+        let marks = marks.iter().map(|(name, value)| (*name, value.as_bytes()));
         let env = self.env.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
         let env = env
-            .chain(marker)
+            .chain(marks)
             .map(|(name, value)| c_string(&[name.as_bytes(), b"=", value].concat(), "a variable"));
         Ok(Launch {
             program: c_string(program.as_os_str().as_bytes(), "the program")?,
@@ -133,8 +141,8 @@ impl<'a> Preparation<'a> {
                 .map(|text| c_string(text.as_bytes(), "an argument"))
                 .collect::<Result<_, _>>()?,
             workdir: c_string(self.workdir.as_os_str().as_bytes(), "the workdir")?,
-            stdout: c_string(self.dir.file(stdout).as_os_str().as_bytes(), "a log")?,
-            stderr: c_string(self.dir.file(stderr).as_os_str().as_bytes(), "a log")?,
+            stdout: c_string(stdout.as_os_str().as_bytes(), "a log")?,
+            stderr: c_string(stderr.as_os_str().as_bytes(), "a log")?,
         })
     }
 

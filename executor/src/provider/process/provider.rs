@@ -11,7 +11,7 @@ use std::{
 };
 
 use reconciler_core::{
-    effect::{EffectFailure, Listing, Look, NodeRequest},
+    effect::{EffectFailure, HookRun, Listing, Look, NodeRequest},
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
@@ -20,7 +20,7 @@ use reconciler_core::{
 use tokio::sync::oneshot;
 
 use super::{
-    files::Process, ground::Ground, lease, logs, look, problem::Problem, session, stop,
+    files::Process, ground::Ground, hook, lease, logs, look, problem::Problem, session, stop,
     watch::watch,
 };
 use crate::seam::{
@@ -49,6 +49,7 @@ pub(super) const fn capabilities() -> Capabilities {
         rate: None,
         images: false,
         resources: false,
+        hooks: true,
     }
 }
 
@@ -192,6 +193,15 @@ impl Provider for ProcessProvider {
     ) -> Work<'a, Result<(), EffectFailure>> {
         let ctx = ctx.clone();
         self.brief(move |ground| session::complete(ground, &ctx))
+    }
+
+    fn run_hook<'a>(
+        &'a self,
+        ctx: &'a EffectContext,
+        run: &'a HookRun,
+    ) -> Work<'a, Result<(), EffectFailure>> {
+        let (ctx, run) = (ctx.clone(), run.clone());
+        self.effect(move |ground| hook::run(ground, &ctx, &run))
     }
 
     fn close(&self) -> Work<'_, ()> {

@@ -6,12 +6,11 @@
 
 use std::{
     fs::File,
-    io,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use reconciler_core::{
-    effect::{EffectFailure, ExitStatus},
+    effect::EffectFailure,
     id::Uuid,
     observed::{Handle, SessionStage},
     redact::Redacted,
@@ -20,21 +19,17 @@ use reconciler_core::{
 use rustix::process::Pid;
 
 use super::{
-    ending::{peek, reap, wait},
+    command::{KILL_TIMEOUT, deadline_in, failure, identify, run_to_end, spawned},
+    ending::{reap, wait},
     files::{LeaseDir, Owner, Process, Started, exists},
     ground::{Ground, Lane, kill_group},
-    identity::{Standing, boot_id, open, scan, standing, stat},
-    logs,
+    identity::{Standing, open, scan, standing},
     prepare::Preparation,
     problem::Problem,
     spawn::Launch,
-    spawners::Spawners,
     stop::end_verifying,
 };
 use crate::seam::{EffectContext, SessionObservation, SessionSink, StartRequest};
-
-/// How long a killed verify command may take to be gone.
-const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a session did not come up, and how far it came.
 struct Failed {
@@ -181,42 +176,18 @@ impl Session<'_> {
             let failed = |problem| Failed { stage: SessionStage::BootCheckFailed, problem };
             let launch = preparation.verify(&command.argv).map_err(failed)?;
             let own = deadline_in(Duration::from_millis(command.timeout.get()));
-            let ended = self.run(launch, own.min(end)).map_err(failed)?;
+            let begun = |_pid| Ok(());
+            let ended = run_to_end(self.ground, self.lane, launch, own.min(end), begun);
+            let ended = ended.map_err(failed)?;
             if self.lane.is_cancelled() {
                 let problem = Problem::Workload("the session was cancelled".to_owned());
                 return Err(Failed { stage: SessionStage::Cancelled, problem });
             }
-            let how = match ended {
-                Some(ExitStatus::Code(0)) => continue,
-                Some(ExitStatus::Code(code)) => format!("exited with {code}"),
-                Some(ExitStatus::Signal(signal)) => format!("was ended by signal {signal}"),
-                Some(ExitStatus::Unknown) => "ended in an unknown way".to_owned(),
-                None => "took too long".to_owned(),
-            };
-            let tail = logs::tail_of(&self.dir.file("verify.log"));
-            let text = format!("{what} {how}: {tail}");
-            return Err(failed(Problem::Workload(text.trim_end_matches([':', ' ']).to_owned())));
+            if let Some(problem) = failure(&what, ended.as_ref(), &self.dir.file("verify.log")) {
+                return Err(failed(problem));
+            }
         }
         Ok(())
-    }
-
-    /// Runs one verify command to its end; `None` if it was killed because its time was over.
-    fn run(&self, launch: Launch, deadline: Instant) -> Result<Option<ExitStatus>, Problem> {
-        let pid = spawned(&self.ground.spawners, launch)?;
-        self.ground.restore_open_files(pid);
-        let Some(fd) = open(pid)? else { return Ok(Some(ExitStatus::Unknown)) };
-        self.lane.note_verifying(Some(pid));
-        let in_time = wait(&fd, deadline);
-        // Also what it left in the background; its id is its own until it is reaped.
-        kill_group(pid);
-        let ended = wait(&fd, deadline_in(KILL_TIMEOUT));
-        self.lane.note_verifying(None);
-        let status = peek(&fd).unwrap_or(ExitStatus::Unknown);
-        reap(&fd);
-        if !ended? {
-            return Err(Problem::Unkillable { pid: pid.as_raw_nonzero().get() });
-        }
-        Ok(in_time?.then_some(status))
     }
 
     fn launch(&self, launch: Launch, mark: File) -> Result<Started, Failed> {
@@ -265,37 +236,7 @@ pub(super) fn was_spawned(dir: &LeaseDir) -> Result<bool, Problem> {
     exists(&dir.file("stdout.log"))
 }
 
-fn identify(pid: Pid) -> Result<Process, Problem> {
-    let raw = pid.as_raw_nonzero().get();
-    let gone = || Problem::Workload("the workload vanished as it was started".to_owned());
-    let stat = stat(pid)?.ok_or_else(gone)?;
-    Ok(Process { pid: raw, start: stat.start, boot: boot_id()?.to_owned() })
-}
-
-/// Spawns, and says what is wrong with the program where it is the program's fault.
-fn spawned(spawners: &Spawners, launch: Launch) -> Result<Pid, Problem> {
-    let program = launch.program.clone();
-    spawners.spawn(launch).map_err(|source: io::Error| {
-        let program = program.to_string_lossy();
-        let why = match source.raw_os_error() {
-            Some(libc::ENOEXEC) => "is neither a program nor a script with a `#!` line",
-            Some(libc::ENOENT | libc::ENOTDIR) => {
-                "or the interpreter in its first line was not found"
-            }
-            Some(libc::EACCES | libc::EPERM) => "may not be executed",
-            Some(libc::E2BIG) => "gets more arguments and environment than the system allows",
-            Some(_) | None => return Problem::io("start", program.as_ref())(source),
-        };
-        Problem::Workload(format!("program {program} {why}"))
-    })
-}
-
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn deadline_in(length: Duration) -> Instant {
-    // A day is longer than any timeout that makes sense, and an instant can always hold it.
-    Instant::now() + length.min(Duration::from_hours(24))
 }

@@ -21,6 +21,7 @@ use super::{
     ending::{conclude, wait},
     files::{LeaseDir, Owner, Process},
     ground::Ground,
+    hook,
     identity::{Carrier, Standing, carriers, open, scan, standing, stat},
     problem::Problem,
 };
@@ -72,6 +73,7 @@ pub(super) fn stop_all(
     owner: &Owner,
     grace: Duration,
 ) -> Result<(), Problem> {
+    hook::end_left(dir, owner)?;
     if dir.is_starting()? {
         end_carriers(dir, owner.attempt, grace)?;
         dir.unmark_starting()?;
@@ -136,7 +138,7 @@ pub(super) fn end_carriers(dir: &LeaseDir, attempt: Uuid, grace: Duration) -> Re
     end_found(deadline_in(grace), false, || scan(&mark, attempt))
 }
 
-/// Ends every verify command of the attempt that an earlier driver left.
+/// Ends every verify command and hook of the attempt that an earlier driver left.
 pub(super) fn end_verifying(dir: &LeaseDir, attempt: Uuid) -> Result<(), Problem> {
     let mark = dir.mark();
     end_found(Instant::now(), true, || {
