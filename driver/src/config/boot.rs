@@ -18,6 +18,9 @@ use super::{
 /// How long a verify command may take if nothing is said.
 const VERIFY_TIMEOUT_DEFAULT: Millis = Millis::from_secs(30);
 
+/// The placeholder that gives a node without named ports one.
+const MAIN_PORT: &str = "{port}";
+
 /// Most ports of one node: each is held for as long as the node lives.
 const PORTS_MAX: usize = 64;
 
@@ -31,6 +34,24 @@ pub(super) struct Boot {
     pub(super) stop_grace: Option<At<Millis>>,
     /// The timeouts of the verify commands that name one.
     pub(super) verify_timeouts: Vec<At<Millis>>,
+    /// True if the names of all its ports are known.
+    ports_sound: bool,
+}
+
+impl Boot {
+    /// Checks the placeholders of one text of a hook, which gets the ports that the node has and no other.
+    pub(super) fn check_hook(&self, text: &At<&str>, out: &mut Report) {
+        let boot = &self.spec;
+        check_placeholders(text, self.ports_sound.then_some(&boot.ports), out);
+        let verify = boot.verify.iter().flat_map(|command| &command.argv);
+        let mut all = boot.command.iter().chain(boot.env.values()).chain(verify);
+        let has_port = !boot.ports.is_empty() || all.any(|text| text.contains(MAIN_PORT));
+        if self.ports_sound && !has_port && text.value.contains(MAIN_PORT) {
+            let message = "`{port}` stands in a hook, and the node has no port";
+            let hint = "name one in `ports` of [group.NAME.boot]";
+            out.push(Diagnostic::new(text.span.clone(), message).hint(hint));
+        }
+    }
 }
 
 /// Reads `boot`.
@@ -63,15 +84,15 @@ pub(super) fn read(group: &Section<'_>, out: &mut Report) -> Boot {
         BootSpec { command: owned(&command), env, workdir: workdir(&boot, out), ports, verify };
     let settle = boot.duration("settle", out);
     let stop_grace = boot.duration("stop_grace", out);
-    Boot { spec, settle, stop_grace, verify_timeouts }
+    Boot { spec, settle, stop_grace, verify_timeouts, ports_sound }
 }
 
-fn owned(texts: &[At<&str>]) -> Vec<String> {
+pub(super) fn owned(texts: &[At<&str>]) -> Vec<String> {
     texts.iter().map(|text| text.value.to_owned()).collect()
 }
 
-/// The command of a boot section or of a verify entry.
-fn command<'d>(section: &Section<'d>, out: &mut Report) -> Vec<At<&'d str>> {
+/// The command of a boot section, of a verify entry or of a hook.
+pub(super) fn command<'d>(section: &Section<'d>, out: &mut Report) -> Vec<At<&'d str>> {
     let Some(command) = section.texts("command", out) else { return Vec::new() };
     let hint = "name the program and its arguments: command = [\"…\"]";
     let written = section.raw("command").and_then(|v| v.get_ref().as_array()).map(|a| a.len());

@@ -85,7 +85,7 @@ fn one(
     let boot = boot::read(&section, out);
     let join = join(&section, out);
     let declared = Declared::read(name, &section, out);
-    let policy = policy::read(&section, &boot, out);
+    let policy = policy::read(&section, &boot, capabilities, out);
     let policy = Policy { kind: declared.kind(), after: declared.gates(), ..policy };
     gates.push(declared);
     let power = power(&section, out);

@@ -52,7 +52,7 @@ pub(super) const JOIN: Part =
 pub(super) const POLICY: Part = Part {
     what: "a policy",
     header: "[group.NAME.policy]",
-    keys: &["stable", "max_lost_per_pass", "restart", "timeouts", "update"],
+    keys: &["stable", "max_lost_per_pass", "restart", "timeouts", "update", "hooks"],
 };
 /// How failures are followed up.
 pub(super) const RESTART: Part = Part {
@@ -81,8 +81,23 @@ pub(super) const UPDATE: Part = Part {
     ],
 };
 
-const PARTS: [&Part; 10] =
-    [&ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE];
+/// What runs before and after starts and stops.
+pub(super) const HOOKS: Part = Part {
+    what: "the hooks",
+    header: "[group.NAME.policy.hooks]",
+    keys: &["pre_start", "post_start", "pre_stop", "post_stop"],
+};
+/// One hook.
+pub(super) const HOOK: Part = Part {
+    what: "a hook",
+    header: "an entry of [group.NAME.policy.hooks]",
+    keys: &["command", "timeout"],
+};
+
+const PARTS: [&Part; 12] = [
+    &ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE, &HOOKS,
+    &HOOK,
+];
 
 /// True for a key of the format itself.
 pub(super) fn is_own(key: &str) -> bool {

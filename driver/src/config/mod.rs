@@ -10,6 +10,7 @@ mod diagnostic;
 mod env;
 mod gates;
 mod group;
+mod hooks;
 mod keys;
 mod lines;
 mod load;

@@ -1,5 +1,6 @@
 //! Reads how a group is treated, and refuses settings that contradict each other.
 
+use executor::seam::Capabilities;
 use reconciler_core::{
     desired::{Policy, RestartPolicy, Timeouts},
     limits,
@@ -9,7 +10,7 @@ use reconciler_core::{
 use super::{
     boot::Boot,
     diagnostic::Report,
-    keys,
+    hooks, keys,
     reader::Section,
     setting::{Setting, contradiction},
     update,
@@ -19,7 +20,12 @@ use super::{
 const JITTER_MAX: u32 = 50;
 
 /// Reads `policy`, with the settings that stand beside the boot command.
-pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy {
+pub(super) fn read(
+    group: &Section<'_>,
+    boot: &Boot,
+    capabilities: Option<&Capabilities>,
+    out: &mut Report,
+) -> Policy {
     let policy = group.sub("policy", &keys::POLICY, out);
     let restart = restart(&policy, out);
     let default = Policy::default();
@@ -35,6 +41,7 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
     // What cannot join in time at all was told above.
     let joins = Some(&settle).filter(|settle| settle.value < timeouts.bootstrap);
     let update = update::read(&policy, joins, out);
+    let hooks = hooks::read(&policy, boot, capabilities, out);
     Policy {
         restart,
         timeouts,
@@ -43,6 +50,7 @@ pub(super) fn read(group: &Section<'_>, boot: &Boot, out: &mut Report) -> Policy
         stop_grace: grace.value,
         max_lost_per_pass: lost.map(|lost| lost.value),
         update,
+        hooks,
         ..default
     }
 }

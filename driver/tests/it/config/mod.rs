@@ -5,6 +5,7 @@ mod files;
 mod fuzz;
 mod gates;
 mod hints;
+mod hooks;
 mod refuse;
 mod render;
 mod support;
