@@ -1,6 +1,9 @@
 //! A plan in words: a line per change, a line that counts, the hash.
 
-use driver::view::{ChangeKind, PlanView};
+use std::collections::BTreeMap;
+
+use driver::view::{ChangeKind, PlanGroupView, PlanView};
+use reconciler_core::effect::ActionKind;
 
 /// The lines of a plan, without the one that says what to type next.
 pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
@@ -10,6 +13,7 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
         if let Some(impact) = &group.impact {
             lines.push(format!("  {}", impact.summary));
         }
+        lines.extend(hooks(plan, group));
         for change in &group.changes {
             let (mark, word) = words(change.kind);
             let ready = if change.ready { ", ready now" } else { "" };
@@ -22,6 +26,20 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
     lines.push(summary(plan));
     lines.push(format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target));
     lines
+}
+
+/// Which hooks the plan runs in a group, and how often: what they do cannot be taken back.
+fn hooks(plan: &PlanView, group: &PlanGroupView) -> Option<String> {
+    let mut times: BTreeMap<_, u32> = BTreeMap::new();
+    for step in plan.steps.iter().filter(|step| step.slot.group == group.group) {
+        if let Some(ActionKind::Hook(point)) = ActionKind::from_name(&step.action) {
+            *times.entry(point).or_default() += 1;
+        }
+    }
+    let each = times.iter().map(|(point, n)| format!("{} x{n}", point.as_str()));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("  runs hooks, which nothing takes back: {}", each.join(", ")))
 }
 
 /// The counts of a plan in one sentence.

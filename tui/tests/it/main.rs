@@ -19,6 +19,7 @@ mod e2e_driver;
 mod e2e_exec;
 mod e2e_failure;
 mod e2e_gates;
+mod e2e_hooks;
 mod e2e_input;
 mod e2e_life;
 mod e2e_modes;
