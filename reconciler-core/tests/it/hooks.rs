@@ -6,11 +6,13 @@ use reconciler_core::{
     fold::Fact,
     hold::HoldCode,
     observed::{Handle, NodeRecord, Remains},
+    plan::{Scope, StoredPlan},
     redact::Redacted,
     time::Millis,
 };
 
 use crate::fleet::{T0, node_spec, powered, shape_with, slot};
+use crate::plan_steps::plan_of;
 use crate::rollout_ends::{refuse, run};
 use crate::trace::hooks;
 use crate::world::{Fate, World};
@@ -74,6 +76,26 @@ fn each_hook_is_a_step_in_its_place() {
     world.reshape(shape_with(9, &[], &Policy::default()));
     assert!(world.settle().is_some());
     assert_eq!(sent(&mut world), [PRE_STOP, CANCEL, POST_STOP, DESTROY]);
+}
+
+/// R80, R81: a plan shows each hook as a step that nothing undoes, with what it brings; kept, it reads back.
+#[test]
+fn a_plan_shows_hooks_as_steps_that_nothing_undoes() {
+    let world = hooked(ALL);
+    let plan = plan_of(&world.state, &world.shape, Scope::All, world.now);
+    let kinds: Vec<_> = plan.steps.iter().map(|step| step.action).collect();
+    assert_eq!(kinds, [CREATE, LOOKUP, PRE_START, START, POST_START, CLOSE]);
+    for (step, point) in
+        [(&plan.steps[2], HookPoint::PreStart), (&plan.steps[4], HookPoint::PostStart)]
+    {
+        assert_eq!((step.inverse, step.brings.hook), (None, Some(point)));
+        assert_eq!((step.requires.stage, step.requires.lease), (step.brings.stage, true));
+        assert_eq!(step.brings.to_string().parse(), Ok(step.brings));
+        assert_eq!(step.key().to_string().parse(), Ok(step.key()));
+    }
+    assert_eq!(plan.steps[3].requires.hook, Some(HookPoint::PreStart), "a start requires its hook");
+    let read = StoredPlan::read(&plan.canonical(), plan.hash).expect("a plan");
+    assert_eq!(read.steps, plan.steps);
 }
 
 /// A workload that begins anew is stopped and started, with the hooks of both, on its lease.
