@@ -19,7 +19,7 @@ use crate::{
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
     id::Uuid,
-    observed::{DeleteReason, NodeRecord, NodeStage},
+    observed::{DeleteReason, Endpoint, LeaseFacts, NodeRecord, NodeStage},
     redact::Redacted,
     time::Timestamp,
 };
@@ -255,15 +255,7 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
         NodeStage::New => Decision::Command(NodeManagerCommand::CreateLease(request(record, run))),
         NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
         | NodeStage::EndpointKnown { lease, endpoint } => hooks::before_start(record, run)
-            .unwrap_or_else(|| {
-                Decision::Command(NodeManagerCommand::StartBootstrap {
-                    request: request(record, run),
-                    lease: lease.clone(),
-                    endpoint: endpoint.clone(),
-                    session: record.next_session,
-                    timeout: timeouts.bootstrap,
-                })
-            }),
+            .unwrap_or_else(|| Decision::Command(start(record, run, lease, endpoint))),
         NodeStage::LeaseCreated { lease, endpoint: None, probe_at } => {
             let deadline = record.since.after(timeouts.endpoint);
             // After a sleep the deadline may lie far back: one look at the present comes first (D12, C8).
@@ -309,6 +301,21 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
         | NodeStage::LeaseRequested
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => Decision::Steady,
+    }
+}
+
+fn start(
+    record: &NodeRecord,
+    run: Uuid,
+    lease: &LeaseFacts,
+    endpoint: &Endpoint,
+) -> NodeManagerCommand {
+    NodeManagerCommand::StartBootstrap {
+        request: request(record, run),
+        lease: lease.clone(),
+        endpoint: endpoint.clone(),
+        session: record.next_session,
+        timeout: record.policy.timeouts.bootstrap,
     }
 }
 
