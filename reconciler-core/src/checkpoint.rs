@@ -333,6 +333,11 @@ mod tests {
             assert_eq!(checkpoint.to_string(), text);
         }
         assert_eq!(rows.len(), StepMark::ALL.len() + 3);
+        let mut names: Vec<_> = rows.iter().map(|(_, class, _)| class.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let known = ["forward-effect", "intent", "interruption", "safe-hold", "terminal"];
+        assert_eq!(names, [&known[..], &["verification"]].concat());
     }
 
     /// R120: unknown, empty and oversize texts are errors, and nothing near a name passes for it.

@@ -1,7 +1,6 @@
 //! Bytes as text. Plans hold tens of thousands of digests, so a block is written at a time.
 
 use alloc::string::String;
-use core::fmt;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
@@ -10,17 +9,13 @@ fn digits(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 0xf].map(|n| DIGITS.get(usize::from(n)).copied().unwrap_or_default())
 }
 
-/// Writes bytes as hexadecimal digits.
-pub(crate) fn hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    for block in bytes.chunks(32) {
-        let mut text = [0; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(block) {
-            pair.copy_from_slice(&digits(*byte));
-        }
-        let written = text.get(..block.len().saturating_mul(2)).unwrap_or_default();
-        f.write_str(core::str::from_utf8(written).unwrap_or_default())?;
+/// Hands 32 bytes as hexadecimal digits to `write`.
+pub(crate) fn with_hex<T>(bytes: &[u8; 32], write: impl FnOnce(&str) -> T) -> T {
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&digits(*byte));
     }
-    Ok(())
+    write(core::str::from_utf8(&text).unwrap_or_default())
 }
 
 /// Appends sixteen bytes as a UUID: digits with hyphens after the bytes 4, 6, 8 and 10.

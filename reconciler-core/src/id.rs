@@ -1,7 +1,6 @@
 //! One newtype per noun, so that no number or string can stand in for another.
 //!
-//! Ids are parsed at the edge and only displayed afterwards. `LogicalNodeId` orders by group, then by index
-//! *as a number*, so `web-9` comes before `web-10`.
+//! Ids are parsed at the edge and only displayed afterwards. Slots and attempts stand in `slot.rs`.
 
 use alloc::{borrow::ToOwned, format, string::String, sync::Arc};
 use core::{cmp::Ordering, fmt, str::FromStr};
@@ -9,8 +8,9 @@ use core::{cmp::Ordering, fmt, str::FromStr};
 use serde::{Deserialize, Serialize, de, ser};
 use sha2::{Digest, Sha256};
 
+pub use crate::slot::{AttemptId, LogicalNodeId};
 use crate::{
-    hex::{hex, push_uuid},
+    hex::{push_uuid, with_hex},
     limits,
 };
 
@@ -26,7 +26,7 @@ pub struct IdError {
     pub rule: &'static str,
 }
 
-fn fails(what: &'static str, text: &str, rule: &'static str) -> IdError {
+pub(crate) fn fails(what: &'static str, text: &str, rule: &'static str) -> IdError {
     IdError { what, text: text.to_owned(), rule }
 }
 
@@ -108,6 +108,8 @@ macro_rules! text_serde {
         }
     };
 }
+
+pub(crate) use text_serde;
 
 name_type!(
     /// The name of a run: a named cluster under one driver.
@@ -286,6 +288,11 @@ macro_rules! digest_type {
                 Self(Sha256::digest(bytes).into())
             }
 
+            /// The raw bytes.
+            pub const fn as_bytes(&self) -> &[u8; 32] {
+                &self.0
+            }
+
             /// The first twelve hexadecimal digits, for people.
             pub fn short(&self) -> String {
                 format!("{self}").chars().take(12).collect()
@@ -294,7 +301,7 @@ macro_rules! digest_type {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                hex(f, &self.0)
+                with_hex(&self.0, |text| f.write_str(text))
             }
         }
 
@@ -337,61 +344,3 @@ digest_type!(
     /// The key by which a provider recognises a request that it has seen.
     IdempotencyKey, "idempotency key"
 );
-
-/// A slot: the stable logical node `{group}-{index}`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LogicalNodeId {
-    /// The group that it belongs to.
-    pub group: GroupId,
-    /// Its place in the group, from 0.
-    pub index: u32,
-}
-
-impl LogicalNodeId {
-    /// The slot `index` of `group`.
-    pub const fn new(group: GroupId, index: u32) -> Self {
-        Self { group, index }
-    }
-}
-
-impl fmt::Display for LogicalNodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.width().is_some() {
-            return f.pad(&format!("{}-{}", self.group, self.index));
-        }
-        write!(f, "{}-{}", self.group, self.index)
-    }
-}
-
-impl FromStr for LogicalNodeId {
-    type Err = IdError;
-    fn from_str(text: &str) -> Result<Self, IdError> {
-        let rule = "it must be a group name, a hyphen and a number, such as web-0";
-        let bad = || fails("slot", text, rule);
-        let (group, index) = text.rsplit_once('-').ok_or_else(bad)?;
-        let plain = index == "0" || !index.starts_with('0');
-        if !plain || !index.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(bad());
-        }
-        let index = index.parse().map_err(|_bad| bad())?;
-        Ok(Self { group: group.parse()?, index })
-    }
-}
-
-text_serde!(LogicalNodeId);
-
-/// One incarnation of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct AttemptId {
-    /// Which incarnation it is.
-    pub ordinal: AttemptOrdinal,
-    /// The UUID under which providers know it.
-    pub uuid: Uuid,
-}
-
-impl AttemptId {
-    /// The attempt `ordinal` of `slot` in the run `run`.
-    pub fn derive(run: Uuid, slot: &LogicalNodeId, ordinal: AttemptOrdinal) -> Self {
-        Self { ordinal, uuid: Uuid::of_attempt(run, slot, ordinal) }
-    }
-}

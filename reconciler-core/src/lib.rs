@@ -34,4 +34,5 @@ pub mod observed;
 pub mod plan;
 pub mod reconcile;
 pub mod redact;
+mod slot;
 pub mod time;

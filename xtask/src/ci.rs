@@ -3,7 +3,7 @@
 //! The cheap checks come first, so that most mistakes are told within seconds.
 
 use crate::shell::{Plain, Shell};
-use crate::{deps, test, tidy};
+use crate::{counts, deps, test, tidy};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -21,7 +21,9 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     }
     purity(shell)?;
     tell("cargo xtask test")?;
-    test::run(shell, &[])
+    test::run(shell, &[])?;
+    tell("cargo xtask bench core --counts")?;
+    counts::run(shell, Some(counts::BENCH), false)
 }
 
 fn tell(verb: &str) -> Result<()> {

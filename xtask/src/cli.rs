@@ -38,6 +38,12 @@ pub(crate) enum Verb {
     Bench {
         /// The bench's name in the table; all of them when absent.
         name: Option<String>,
+        /// Count instructions of small workloads of `core` under callgrind, and fail over the bounds.
+        #[arg(long, requires = "name")]
+        counts: bool,
+        /// Fail where the counting tool is not installed, instead of saying so.
+        #[arg(long, requires = "counts")]
+        demand: bool,
     },
     /// Change the core one place at a time, and see whether a test notices; slow.
     Mutants {

@@ -6,6 +6,7 @@
 mod bench;
 mod ci;
 mod cli;
+mod counts;
 mod demo;
 mod deps;
 mod diagram;
@@ -41,7 +42,8 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Tidy => tidy::run(&shell),
         Verb::Deps => deps::run(&shell),
         Verb::Diagram { check } => diagram::run(&shell, check),
-        Verb::Bench { name } => bench::run(&shell, name.as_deref()),
+        Verb::Bench { name, counts: true, demand } => counts::run(&shell, name.as_deref(), demand),
+        Verb::Bench { name, .. } => bench::run(&shell, name.as_deref()),
         Verb::Mutants { files } => mutants::run(&shell, &files),
         Verb::Demo => demo::run(&shell),
         Verb::Sweep { points } => sweep::run(&shell, points),

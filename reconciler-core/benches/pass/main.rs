@@ -4,9 +4,11 @@
 //! machine and are only printed. A line of JSON per figure goes to standard output, the table to standard error.
 
 mod change;
+mod count;
 mod fleet;
 mod floor;
 mod full;
+mod life;
 mod planned;
 mod report;
 
@@ -26,10 +28,11 @@ const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// A group of figures.
 type Case = (&'static str, fn(&mut Report));
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     ("steady", |report| full::steady(report, &SIZES)),
     ("burst", full::burst),
     ("mixed", full::mixed),
+    ("life", life::whole),
     ("memory", full::memory),
     ("one", |report| change::one_of_many(report, &SIZES)),
     ("many", change::many_of_many),
@@ -43,11 +46,10 @@ const CASES: [Case; 12] = [
 
 fn main() -> io::Result<()> {
     // `cargo bench` adds options of its own; a plain word names the one case to run.
-    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
-    // For a tool that counts instructions, such as callgrind: their number does not depend on the machine's load.
-    if only.as_deref() == Some("once") {
-        planned::once();
-        return Ok(());
+    let mut words = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    let only = words.next();
+    if only.as_deref() == Some("count") {
+        return count::run(words);
     }
     let mut report = Report::default();
     for (name, case) in CASES {

@@ -15,7 +15,12 @@ use crate::COUNTING;
 use crate::fleet::{self, NOW};
 use crate::report::{Report, median, size, timed};
 
-fn plan(observed: &ClusterState, base: &ClusterShape, target: &ClusterShape) -> LifecyclePlan {
+/// The plan from what is observed to a shape.
+pub(crate) fn plan(
+    observed: &ClusterState,
+    base: &ClusterShape,
+    target: &ClusterShape,
+) -> LifecyclePlan {
     let input = PlanInput {
         base,
         target,
@@ -74,10 +79,4 @@ pub(crate) fn of_an_update(report: &mut Report) {
             );
         }
     }
-}
-
-/// One plan of 10 k new nodes, for a tool that counts instructions.
-pub(crate) fn once() {
-    let shape = fleet::shape(10_000, 1_000);
-    drop(std::hint::black_box(plan(&ClusterState::default(), &shape, &shape)));
 }

@@ -29,11 +29,21 @@ impl Members<'_> {
     pub fn text_if_any(&mut self, name: &'static str, text: Option<&str>) {
         match text {
             Some(text) => self.text(name, text),
-            None => self.canon(name, &Canon::Null),
+            None => self.null(name),
+        }
+    }
+
+    /// A member that is a number, written as a decimal string, or nothing.
+    #[inline]
+    pub fn num_if_any(&mut self, name: &'static str, number: Option<u64>) {
+        match number {
+            Some(number) => self.num(name, number),
+            None => self.null(name),
         }
     }
 
     /// A member that is a text without anything to escape, which `write` appends.
+    #[inline]
     pub fn plain(&mut self, name: &'static str, write: impl FnOnce(&mut String)) {
         self.begin(name);
         self.out.push('"');
@@ -42,6 +52,7 @@ impl Members<'_> {
     }
 
     /// A member that is a number, written as a decimal string.
+    #[inline]
     pub fn num(&mut self, name: &'static str, number: u64) {
         self.plain(name, |out| push_num(out, number));
     }
@@ -56,7 +67,10 @@ impl Members<'_> {
         self.begin(name);
         self.out.push('[');
         for (n, item) in items.into_iter().enumerate() {
-            self.out.push_str(if n > 0 { ",\"" } else { "\"" });
+            if n > 0 {
+                self.out.push(',');
+            }
+            self.out.push('"');
             write(self.out, item);
             self.out.push('"');
         }
@@ -69,9 +83,26 @@ impl Members<'_> {
         value.push(self.out);
     }
 
+    /// A member that is true or false.
+    pub fn flag(&mut self, name: &'static str, flag: bool) {
+        self.begin(name);
+        self.out.push_str(if flag { "true" } else { "false" });
+    }
+
+    #[inline]
+    fn null(&mut self, name: &'static str) {
+        self.begin(name);
+        self.out.push_str("null");
+    }
+
+    // Inlined, a name is a constant, and writing it is a store and not a call.
+    #[inline]
     fn begin(&mut self, name: &'static str) {
         debug_assert!(self.last < Some(name), "{name} comes before {:?}", self.last);
-        self.out.push_str(if self.last.replace(name).is_some() { ",\"" } else { "\"" });
+        if self.last.replace(name).is_some() {
+            self.out.push(',');
+        }
+        self.out.push('"');
         self.out.push_str(name);
         self.out.push_str("\":");
     }
@@ -79,13 +110,10 @@ impl Members<'_> {
 
 /// Appends a number in decimal digits.
 pub fn push_num(out: &mut String, number: u64) {
-    let digits = core::iter::successors(Some(number), |n| Some(n / 10).filter(|n| *n > 0));
-    let mut text = [b'0'; 20];
-    let mut length = 0_usize;
-    for (place, rest) in text.iter_mut().rev().zip(digits) {
-        *place = b'0'.saturating_add(u8::try_from(rest % 10).unwrap_or(0));
-        length = length.saturating_add(1);
+    if number >= 10 {
+        push_num(out, number / 10);
     }
-    let written = text.get(text.len().saturating_sub(length)..).unwrap_or_default();
-    out.push_str(core::str::from_utf8(written).unwrap_or_default());
+    // The rest of a division by ten is always a digit.
+    let digit = u32::try_from(number % 10).ok().and_then(|digit| char::from_digit(digit, 10));
+    out.push(digit.unwrap_or('0'));
 }

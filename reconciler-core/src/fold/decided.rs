@@ -198,14 +198,10 @@ fn retire(f: &mut Folding<'_>) -> Verdict {
 
 fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
     let now = f.now;
+    if matches!(transition, Transition::Settle | Transition::Rest) {
+        return grow(f, transition);
+    }
     match (transition, f.record.stage.clone()) {
-        (Transition::Settle, NodeStage::BootstrapRunning { lease, endpoint, session, .. }) => {
-            f.enter(NodeStage::SwactorJoined { lease, endpoint, session, joined_at: now });
-        }
-        (Transition::Rest, NodeStage::HandedOff { lease, endpoint, member, .. }) => {
-            f.record.backoff = Backoff::default();
-            f.enter(NodeStage::Dormant { lease, endpoint, member, completed: None });
-        }
         (Transition::Expire, _) => {
             let Some(pending) = f.record.pending.clone() else { return Verdict::Illegal };
             let message = Redacted::new("no answer in time");
@@ -238,6 +234,27 @@ fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
         }
         (Transition::MarkDestroyed, stage) => return mark_destroyed(f, stage),
         _ => return Verdict::Illegal,
+    }
+    Verdict::Applied
+}
+
+/// A node comes on by the time that it ran.
+fn grow(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
+    let now = f.now;
+    let grown = f.goes_on(|stage, _| match (transition, stage) {
+        (Transition::Settle, NodeStage::BootstrapRunning { lease, endpoint, session, .. }) => {
+            Ok(NodeStage::SwactorJoined { lease, endpoint, session, joined_at: now })
+        }
+        (Transition::Rest, NodeStage::HandedOff { lease, endpoint, member, .. }) => {
+            Ok(NodeStage::Dormant { lease, endpoint, member, completed: None })
+        }
+        (_, stage) => Err(stage),
+    });
+    if !grown {
+        return Verdict::Illegal;
+    }
+    if matches!(transition, Transition::Rest) {
+        f.record.backoff = Backoff::default();
     }
     Verdict::Applied
 }

@@ -89,11 +89,11 @@ fn complete(f: &mut Folding<'_>) {
     let completed = Some(now);
     let next = match f.record.stage.clone() {
         NodeStage::BootstrapRunning { lease, endpoint, session, .. } => {
-            let member = stages::member(&session, now, now);
+            let member = stages::member(session, now, now);
             NodeStage::Dormant { lease, endpoint, member, completed }
         }
         NodeStage::SwactorJoined { lease, endpoint, session, joined_at } => {
-            let member = stages::member(&session, joined_at, now);
+            let member = stages::member(session, joined_at, now);
             NodeStage::Dormant { lease, endpoint, member, completed }
         }
         NodeStage::HandedOff { lease, endpoint, member, .. }

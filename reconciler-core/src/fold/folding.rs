@@ -9,7 +9,7 @@ use crate::{
     desired::HookPoint,
     effect::ActionKind,
     id::{AttemptId, LogicalNodeId},
-    observed::{Ambiguity, ClusterState, Hooked, NodeRecord, NodeStage, Pending, Side},
+    observed::{Ambiguity, ClusterState, Hooked, NodeRecord, NodeStage, Pending, Side, StageName},
     redact::Redacted,
     time::Timestamp,
 };
@@ -29,9 +29,31 @@ pub(super) struct Folding<'a> {
 impl Folding<'_> {
     /// Moves to `stage`.
     pub(super) fn enter(&mut self, stage: NodeStage) {
-        let (from, to) = (self.record.stage.name(), stage.name());
-        let emptied = self.record.stage.lease().is_some() && stage.lease().is_none();
+        let (from, leased) = (self.record.stage.name(), self.record.stage.lease().is_some());
         self.record.stage = stage;
+        self.entered(from, leased);
+    }
+
+    /// Moves to what `next` makes of the present stage, whose facts it takes over; false if it gives it back.
+    pub(super) fn goes_on(
+        &mut self,
+        next: impl FnOnce(NodeStage, &NodeRecord) -> Result<NodeStage, NodeStage>,
+    ) -> bool {
+        let (from, leased) = (self.record.stage.name(), self.record.stage.lease().is_some());
+        let present = core::mem::replace(&mut self.record.stage, NodeStage::New);
+        let next = next(present, self.record);
+        let moved = next.is_ok();
+        self.record.stage = next.unwrap_or_else(|present| present);
+        if moved {
+            self.entered(from, leased);
+        }
+        moved
+    }
+
+    /// Notes that another stage was entered than `from`, in which there was a lease or not.
+    fn entered(&mut self, from: StageName, leased: bool) {
+        let (to, emptied) =
+            (self.record.stage.name(), leased && self.record.stage.lease().is_none());
         if from != to || emptied {
             self.record.since = self.now;
         }

@@ -35,16 +35,21 @@ impl ClusterState {
         verdict
     }
 
-    /// Sends a step and hears its report at once, as a projection does: the two folds in one change of the record.
+    /// Sends a step and hears of its success at once, as a projection does: the two folds in one change of the
+    /// record. A look right after it finds nothing, which speaks for an end and not against a beginning.
     pub(crate) fn fold_predicted(
         &mut self,
+        slot: &LogicalNodeId,
+        attempt: AttemptId,
         pending: Pending,
-        report: EffectReport,
+        outcome: EffectOutcome,
         now: Timestamp,
     ) -> Verdict {
-        let slot = report.slot.clone();
-        self.with(&slot, report.attempt, now, |f| match fold_dispatched(f, pending) {
-            Verdict::Applied => fold_outcome(f, report),
+        self.with(slot, attempt, now, |f| match fold_dispatched(f, pending) {
+            Verdict::Applied => {
+                fold_success(f, outcome, Some(Look::Absent));
+                Verdict::Applied
+            }
             refused @ (Verdict::Unchanged | Verdict::Stale | Verdict::Illegal) => refused,
         })
     }
@@ -96,45 +101,53 @@ fn fold_ambiguous(f: &mut Folding<'_>, message: Redacted, seen: Option<Look>) {
 }
 
 fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>) {
-    let now = f.now;
     if matches!(outcome, EffectOutcome::Released) {
         return look::fold_released(f, seen.as_ref());
     }
     f.settle(StepEnd::Verified, Redacted::default());
     f.record.pending = None;
     f.record.retry = None;
-    let next = match (outcome, f.record.stage.clone()) {
-        (EffectOutcome::Leased { lease, endpoint }, NodeStage::LeaseRequested) => {
-            NodeStage::LeaseCreated { lease, endpoint, probe_at: None }
-        }
-        (EffectOutcome::Endpoint(Some(endpoint)), NodeStage::LeaseCreated { lease, .. }) => {
-            NodeStage::EndpointKnown { lease, endpoint }
-        }
-        (EffectOutcome::Endpoint(None), NodeStage::LeaseCreated { lease, endpoint, .. }) => {
-            let probe_at = Some(now.after(limits::ENDPOINT_PROBE));
-            NodeStage::LeaseCreated { lease, endpoint, probe_at }
-        }
-        (EffectOutcome::Started { workload }, stage) => {
-            stages::started(f, stage, workload);
+    match outcome {
+        EffectOutcome::Started { workload } => {
+            stages::started(f, f.record.stage.clone(), workload);
             // A workload may end before its start is reported: the look right after it tells.
             if let Some(Look::Present { lease, endpoint, workload, hook: _ }) = seen {
                 let _verdict = look::present(f, lease, endpoint, workload);
             }
-            return;
+        }
+        EffectOutcome::Cancelled => stages::stopped(f, f.record.stage.clone()),
+        EffectOutcome::Hooked(point) => hooks::completed(f, point),
+        outcome @ (EffectOutcome::Leased { .. }
+        | EffectOutcome::Endpoint(_)
+        | EffectOutcome::Closed
+        | EffectOutcome::Released) => goes_on(f, outcome),
+    }
+}
+
+/// The stage that follows an outcome, if it follows the present one.
+fn goes_on(f: &mut Folding<'_>, outcome: EffectOutcome) {
+    let now = f.now;
+    f.goes_on(|stage, record| match (outcome, stage) {
+        (EffectOutcome::Leased { lease, endpoint }, NodeStage::LeaseRequested) => {
+            Ok(NodeStage::LeaseCreated { lease, endpoint, probe_at: None })
+        }
+        (EffectOutcome::Endpoint(Some(endpoint)), NodeStage::LeaseCreated { lease, .. }) => {
+            Ok(NodeStage::EndpointKnown { lease, endpoint })
+        }
+        (EffectOutcome::Endpoint(None), NodeStage::LeaseCreated { lease, endpoint, .. }) => {
+            let probe_at = Some(now.after(limits::ENDPOINT_PROBE));
+            Ok(NodeStage::LeaseCreated { lease, endpoint, probe_at })
         }
         (
             EffectOutcome::Closed,
             NodeStage::SwactorJoined { lease, endpoint, session, joined_at },
         ) => {
-            let member = stages::member(&session, joined_at, now);
-            let stable_at = now.after(f.record.policy.stable);
-            NodeStage::HandedOff { lease, endpoint, member, stable_at }
+            let member = stages::member(session, joined_at, now);
+            let stable_at = now.after(record.policy.stable);
+            Ok(NodeStage::HandedOff { lease, endpoint, member, stable_at })
         }
-        (EffectOutcome::Cancelled, stage) => return stages::stopped(f, stage),
-        (EffectOutcome::Hooked(point), _) => return hooks::completed(f, point),
-        (_, stage) => stage,
-    };
-    f.enter(next);
+        (_, stage) => Err(stage),
+    });
 }
 
 fn fold_definite(f: &mut Folding<'_>, kind: ActionKind, error: &EffectFailure, seen: Option<Look>) {

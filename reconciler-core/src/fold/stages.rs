@@ -37,13 +37,8 @@ pub(super) fn started(f: &mut Folding<'_>, stage: NodeStage, workload: Handle) {
 }
 
 /// The member that a joined session becomes.
-pub(super) fn member(session: &SessionFacts, joined_at: Timestamp, now: Timestamp) -> MemberFacts {
-    MemberFacts {
-        session: session.id,
-        joined_at,
-        ready_at: now,
-        workload: session.workload.clone(),
-    }
+pub(super) fn member(session: SessionFacts, joined_at: Timestamp, now: Timestamp) -> MemberFacts {
+    MemberFacts { session: session.id, joined_at, ready_at: now, workload: session.workload }
 }
 
 /// The workload was ended on purpose: what its stop still owes comes before the next start.

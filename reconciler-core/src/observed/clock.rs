@@ -5,15 +5,17 @@
 use alloc::vec::Vec;
 
 use super::{cluster::ClusterState, due::next_due, pull::pull_in, record::NodeRecord};
-use crate::time::Timestamp;
+use crate::{id::LogicalNodeId, time::Timestamp};
 
 impl ClusterState {
     /// The slots that are due, taken off the index and marked as changed so that the next pass decides them.
     pub fn mark_due(&mut self, now: Timestamp) {
-        while self.due.first().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, slot)) = self.due.pop_first() else { break };
-            self.reindex(&slot, now, None);
-            self.dirty.push(slot);
+        while let Some((group, indices)) = self.due.pop_due(now) {
+            for index in indices {
+                let slot = LogicalNodeId::new(group.clone(), index);
+                self.reindex(&slot, now, None);
+                self.dirty.push(slot);
+            }
         }
         self.mark_overdue(now);
         self.notice_time(now);

@@ -10,6 +10,7 @@ use alloc::{
 };
 
 use super::{
+    calendar::Calendar,
     due::next_due,
     group::GroupState,
     groups::Groups,
@@ -17,6 +18,7 @@ use super::{
     pull::pull_in,
     record::NodeRecord,
     rollout::Rollout,
+    tally::Marks,
 };
 use crate::{
     desired::revision::Redigest,
@@ -52,7 +54,7 @@ pub struct ClusterState {
     groups: Groups,
     pub(crate) providers: BTreeMap<ProviderName, ProviderState>,
     pub(crate) rollouts: BTreeMap<GroupId, Rollout>,
-    pub(super) due: BTreeSet<(Timestamp, LogicalNodeId)>,
+    pub(super) due: Calendar,
     /// The slots that changed, as they came; in order and each once only when they are taken.
     pub(super) dirty: Vec<LogicalNodeId>,
     dirty_groups: BTreeSet<GroupId>,
@@ -105,7 +107,7 @@ impl ClusterState {
             groups: self.groups.clone(),
             providers: self.providers.clone(),
             rollouts: self.rollouts.clone(),
-            due: BTreeSet::new(),
+            due: Calendar::default(),
             dirty: Vec::new(),
             dirty_groups: BTreeSet::new(),
             dirty_rollouts: BTreeSet::new(),
@@ -152,14 +154,17 @@ impl ClusterState {
             provider.paused_until = None;
         }
         state.forget_deadlines();
-        let due = |slot: &LogicalNodeId| Some((self.record(slot)?.due?, slot.clone()));
-        state.due = slots.iter().filter_map(due).collect();
+        for slot in slots {
+            if let Some(at) = self.record(slot).and_then(|record| record.due) {
+                state.due.insert(at, slot);
+            }
+        }
         state
     }
 
     /// The earliest time at which some record or update needs a look.
     pub fn next_due(&self) -> Option<Timestamp> {
-        let record = self.due.first().map(|(at, _)| *at);
+        let record = self.due.first();
         if self.rollouts.is_empty() {
             record
         } else {
@@ -238,11 +243,9 @@ impl ClusterState {
         let Some(group) = self.group_mut(&slot.group) else { return };
         let old = group.fleet.get(slot.index).cloned();
         if let Some(old) = &old {
-            group.tally.count(old, u32::saturating_sub);
-            group.tally.count_revision(old.revision, u32::saturating_sub);
+            group.tally.take(&Marks::of(old));
         }
-        group.tally.count_revision(record.revision, u32::saturating_add);
-        group.tally.count(&record, u32::saturating_add);
+        group.tally.add(&Marks::of(&record));
         group.fleet.put(slot.index, Arc::new(record));
         self.move_due(&slot, old.and_then(|old| old.due), due);
         self.mark(slot);
@@ -264,14 +267,9 @@ impl ClusterState {
         let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let GroupState { fleet, tally, .. } = group;
         let done = fleet.change(slot.index, |record| {
-            let (due, revision) = (record.due, record.revision);
-            tally.count(record, u32::saturating_sub);
+            let (due, before) = (record.due, Marks::of(record));
             let changed = change(record);
-            if record.revision != revision {
-                tally.count_revision(revision, u32::saturating_sub);
-                tally.count_revision(record.revision, u32::saturating_add);
-            }
-            tally.count(record, u32::saturating_add);
+            tally.change(&before, &Marks::of(record));
             record.settled = record.is_settled();
             if changed {
                 record.derive(now);
@@ -288,8 +286,7 @@ impl ClusterState {
     pub(crate) fn remove(&mut self, slot: &LogicalNodeId) -> bool {
         let Some(group) = self.groups.get_mut(&slot.group) else { return false };
         let Some(record) = group.fleet.take(slot.index) else { return false };
-        group.tally.count(&record, u32::saturating_sub);
-        group.tally.count_revision(record.revision, u32::saturating_sub);
+        group.tally.take(&Marks::of(&record));
         self.move_due(slot, record.due, None);
         self.mark(slot.clone());
         true
@@ -319,10 +316,10 @@ impl ClusterState {
             return;
         }
         if let Some(at) = old {
-            self.due.remove(&(at, slot.clone()));
+            self.due.remove(at, slot);
         }
         if let Some(at) = next {
-            self.due.insert((at, slot.clone()));
+            self.due.insert(at, slot);
         }
     }
 }

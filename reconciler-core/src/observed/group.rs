@@ -6,11 +6,13 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use super::{
     fleet::Fleet,
+    leaf::Leaf,
     record::{NodeRecord, Side},
     stage::StageName,
+    tally::{Count, Share, Tally},
 };
 use crate::{
-    desired::Power,
+    desired::{Power, RunNodeGroupSpec},
     effect::OwnedLease,
     hold::Hold,
     id::{ProviderName, RevisionDigest},
@@ -31,38 +33,6 @@ pub struct GroupState {
     pub(crate) tally: Tally,
 }
 
-/// Counts over a group's records, kept up to date by each change.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    stages: [u32; StageName::ALL.len()],
-    ready: u32,
-    held: u32,
-    deleting: u32,
-    busy: u32,
-    failing: u32,
-    owning: u32,
-    doubted: u32,
-    started: u32,
-    completed: u32,
-    /// Few: the wanted round, and those that are behind it.
-    rounds: Vec<(u32, u32)>,
-    seconds: u32,
-    owning_seconds: u32,
-    stuck_seconds: u32,
-    /// Few: the wanted revision, and those that give way to it.
-    revisions: Vec<Share>,
-}
-
-/// The present attempts of one revision.
-#[derive(Clone, Copy, Debug)]
-struct Share {
-    revision: RevisionDigest,
-    records: u32,
-    ready: u32,
-    gone: u32,
-    stuck: u32,
-}
-
 impl GroupState {
     /// The record of one index.
     pub fn record(&self, index: u32) -> Option<&Arc<NodeRecord>> {
@@ -77,6 +47,15 @@ impl GroupState {
     /// Every record from one index on.
     pub fn records_from(&self, index: u32) -> impl Iterator<Item = &Arc<NodeRecord>> {
         self.fleet.iter_from(index)
+    }
+
+    /// Every record but those of blocks in which all are settled just as `wanted` says.
+    pub(crate) fn unsettled_as(
+        &self,
+        wanted: &RunNodeGroupSpec,
+    ) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        let open = |(_, leaf): &(u32, &Leaf)| leaf.settled_as(wanted) != u64::MAX;
+        self.fleet.leaves().filter(open).flat_map(|(_, leaf)| leaf.records())
     }
 
     /// How many records there are.
@@ -101,12 +80,12 @@ impl GroupState {
 
     /// How many records are in `stage`.
     pub fn in_stage(&self, stage: StageName) -> u32 {
-        self.tally.stages.get(stage as usize).copied().unwrap_or(0)
+        self.tally.in_stage(stage)
     }
 
     /// How many nodes are ready.
-    pub const fn ready(&self) -> u32 {
-        self.tally.ready
+    pub fn ready(&self) -> u32 {
+        self.tally.get(Count::Ready)
     }
 
     /// How many of the first `count` nodes are ready.
@@ -116,43 +95,43 @@ impl GroupState {
     }
 
     /// How many slots are held.
-    pub const fn held(&self) -> u32 {
-        self.tally.held
+    pub fn held(&self) -> u32 {
+        self.tally.get(Count::Held)
     }
 
     /// How many slots have an attempt that is being deleted.
-    pub const fn deleting(&self) -> u32 {
-        self.tally.deleting
+    pub fn deleting(&self) -> u32 {
+        self.tally.get(Count::Deleting)
     }
 
     /// How many slots have an effect on its way or an unknown outcome.
-    pub const fn busy(&self) -> u32 {
-        self.tally.busy
+    pub fn busy(&self) -> u32 {
+        self.tally.get(Count::Busy)
     }
 
     /// How many slots have failed since they were last dormant.
-    pub const fn failing(&self) -> u32 {
-        self.tally.failing
+    pub fn failing(&self) -> u32 {
+        self.tally.get(Count::Failing)
     }
 
     /// For how many attempts a provider may hold something: live, deleting and unresolved ones.
     pub fn owning(&self) -> u32 {
-        self.tally.owning.saturating_add(self.tally.owning_seconds)
+        self.tally.get(Count::Owning).saturating_add(self.tally.get(Count::OwningSeconds))
     }
 
     /// How many of those stand beside the present attempt of their slot.
-    pub const fn owning_seconds(&self) -> u32 {
-        self.tally.owning_seconds
+    pub fn owning_seconds(&self) -> u32 {
+        self.tally.get(Count::OwningSeconds)
     }
 
     /// How many slots have a second attempt: a candidate, or one that gave way.
-    pub const fn seconds(&self) -> u32 {
-        self.tally.seconds
+    pub fn seconds(&self) -> u32 {
+        self.tally.get(Count::Seconds)
     }
 
     /// How many nodes are in doubt: a listing lacked them, or said without proof that they ended.
-    pub const fn doubted(&self) -> u32 {
-        self.tally.doubted
+    pub fn doubted(&self) -> u32 {
+        self.tally.get(Count::Doubted)
     }
 
     /// How many unproven signs were believed within the window that ends at `now`.
@@ -168,20 +147,20 @@ impl GroupState {
     }
 
     /// How many workloads were started, and run or ended well.
-    pub const fn started(&self) -> u32 {
-        self.tally.started
+    pub fn started(&self) -> u32 {
+        self.tally.get(Count::Started)
     }
 
     /// How many nodes of a job are complete.
-    pub const fn completed(&self) -> u32 {
-        self.tally.completed
+    pub fn completed(&self) -> u32 {
+        self.tally.get(Count::Completed)
     }
 
     /// True if the workload of some record is of an earlier round than it is to be.
     pub fn is_behind(&self, power: &Power) -> bool {
         let least = power.least_round();
         let slot = |(index, round)| self.record(index).is_some_and(|record| record.round < round);
-        self.tally.rounds.iter().any(|(round, _)| *round < least) || power.slot_rounds().any(slot)
+        self.tally.rounds().iter().any(|(round, _)| *round < least) || power.slot_rounds().any(slot)
     }
 
     /// True if a workload may still run in a slot beyond the first `count`, and may still be ended.
@@ -205,7 +184,7 @@ impl GroupState {
 
     /// How many records implement another revision than `revision`, and how many of those are not destroyed yet.
     pub fn outdated(&self, revision: RevisionDigest) -> (u32, u32) {
-        let others = self.tally.revisions.iter().filter(|share| share.revision != revision);
+        let others = self.tally.shares().iter().filter(|share| share.revision != revision);
         others.fold((0, 0), |(all, left), share| {
             let standing = share.records.saturating_sub(share.gone);
             (u32::saturating_add(all, share.records), u32::saturating_add(left, standing))
@@ -215,7 +194,7 @@ impl GroupState {
     /// How many nodes and candidates of `revision` are held because they failed too often or were refused.
     pub fn stuck(&self, revision: RevisionDigest) -> u32 {
         let present = self.share(revision).map_or(0, |share| share.stuck);
-        if self.tally.stuck_seconds == 0 {
+        if self.tally.get(Count::StuckSeconds) == 0 {
             return present;
         }
         let seconds = self.records().filter_map(|record| record.side(Side::Second));
@@ -224,62 +203,6 @@ impl GroupState {
     }
 
     fn share(&self, revision: RevisionDigest) -> Option<&Share> {
-        self.tally.revisions.iter().find(|share| share.revision == revision)
+        self.tally.shares().iter().find(|share| share.revision == revision)
     }
-}
-
-impl Tally {
-    pub(super) fn count(&mut self, record: &NodeRecord, step: fn(u32, u32) -> u32) {
-        let bump = |n: &mut u32, if_so: bool| *n = step(*n, u32::from(if_so));
-        let second = record.second.as_deref().map(|second| &second.record);
-        let either =
-            |holds: &dyn Fn(&NodeRecord) -> bool| holds(record) || second.is_some_and(holds);
-        if let Some(stage) = self.stages.get_mut(record.stage.name() as usize) {
-            bump(stage, true);
-        }
-        bump(&mut self.ready, record.is_ready());
-        bump(&mut self.held, either(&|r| r.hold.is_some()));
-        bump(&mut self.deleting, either(&|r| r.deletion.is_some()));
-        bump(&mut self.busy, either(&|r| r.pending.is_some() || r.ambiguity.is_some()));
-        bump(&mut self.failing, either(&|r| r.backoff.failures > 0));
-        bump(&mut self.owning, record.may_own());
-        bump(&mut self.started, record.is_started());
-        bump(&mut self.completed, record.is_completed());
-        tell(&mut self.rounds, record.round, step);
-        bump(&mut self.doubted, either(&|r| r.missing_since.or(r.suspect_since).is_some()));
-        bump(&mut self.seconds, second.is_some());
-        bump(&mut self.owning_seconds, second.is_some_and(NodeRecord::may_own));
-        bump(&mut self.stuck_seconds, second.is_some_and(NodeRecord::is_stuck));
-        if let Some(share) = self.revisions.iter_mut().find(|s| s.revision == record.revision) {
-            bump(&mut share.ready, record.is_ready());
-            bump(&mut share.gone, record.is_destroyed());
-            bump(&mut share.stuck, record.is_stuck());
-        }
-    }
-
-    /// Counts a record in or out of its revision; in before the record itself is counted, out after it.
-    pub(super) fn count_revision(&mut self, revision: RevisionDigest, step: fn(u32, u32) -> u32) {
-        if let Some(share) = self.revisions.iter_mut().find(|share| share.revision == revision) {
-            share.records = step(share.records, 1);
-        } else {
-            self.revisions.push(Share {
-                revision,
-                records: step(0, 1),
-                ready: 0,
-                gone: 0,
-                stuck: 0,
-            });
-        }
-        self.revisions.retain(|share| share.records > 0);
-    }
-}
-
-/// Counts one up or down among few.
-fn tell<K: PartialEq>(counts: &mut Vec<(K, u32)>, of: K, step: fn(u32, u32) -> u32) {
-    if let Some((_, n)) = counts.iter_mut().find(|(known, _)| *known == of) {
-        *n = step(*n, 1);
-    } else {
-        counts.push((of, step(0, 1)));
-    }
-    counts.retain(|(_, n)| *n > 0);
 }

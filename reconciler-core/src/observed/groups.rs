@@ -16,6 +16,9 @@ pub(super) struct Groups {
     names: Arc<Vec<GroupId>>,
     /// The states at the places of their names.
     blocks: Vec<Arc<Vec<Arc<GroupState>>>>,
+    /// The place of the group that was changed last: slots come group by group, so the next one asked for is
+    /// mostly this one.
+    latest: usize,
 }
 
 impl Groups {
@@ -26,20 +29,29 @@ impl Groups {
 
     /// One group.
     pub(super) fn get(&self, group: &GroupId) -> Option<&Arc<GroupState>> {
-        let place = self.names.binary_search(group).ok()?;
+        let place = self.place(group).ok()?;
         self.blocks.get(place / WIDTH)?.get(place % WIDTH)
     }
 
     /// One group, to change it.
     pub(super) fn get_mut(&mut self, group: &GroupId) -> Option<&mut GroupState> {
-        let place = self.names.binary_search(group).ok()?;
+        let place = self.place(group).ok()?;
+        self.latest = place;
         let block = Arc::make_mut(self.blocks.get_mut(place / WIDTH)?);
         block.get_mut(place % WIDTH).map(Arc::make_mut)
     }
 
+    /// The place of a group, or the one that it would have.
+    fn place(&self, group: &GroupId) -> Result<usize, usize> {
+        if self.names.get(self.latest).is_some_and(|name| name == group) {
+            return Ok(self.latest);
+        }
+        self.names.binary_search(group)
+    }
+
     /// Makes a group known, if it is not.
     pub(super) fn know(&mut self, group: &GroupId) {
-        let Err(place) = self.names.binary_search(group) else { return };
+        let Err(place) = self.place(group) else { return };
         if place == self.names.len() {
             if place.is_multiple_of(WIDTH) {
                 self.blocks.push(Arc::default());

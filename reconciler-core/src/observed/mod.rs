@@ -1,5 +1,6 @@
 //! What is: the record of each slot's present attempt, and the fleet of them.
 
+mod calendar;
 mod clock;
 mod cluster;
 mod due;
@@ -15,6 +16,7 @@ mod record;
 mod rollout;
 mod rollouts;
 mod stage;
+mod tally;
 
 pub use cluster::{ClusterState, ProviderState};
 pub use due::next_due;

@@ -1,14 +1,14 @@
 //! The graph of a plan's steps: whether it is one, its stable order, and its waves (R79).
 
 use alloc::{
-    collections::{BTreeSet, BinaryHeap},
+    collections::{BTreeSet, BinaryHeap, binary_heap::PeekMut},
     string::String,
     vec,
     vec::Vec,
 };
 use core::{cmp::Reverse, fmt::Write};
 
-use super::step::{PlanStep, StepKey};
+use super::step::{KeyRef, PlanStep, StepKey};
 
 /// Why steps are no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,13 @@ fn chain(keys: &[StepKey]) -> String {
     text
 }
 
+/// The rank of a step that the one at `rank` comes after: mostly that of its neighbour.
+fn place(keys: &[(KeyRef<'_>, usize)], rank: usize, needs: &StepKey) -> Option<usize> {
+    let needs = needs.parts();
+    let neighbour = rank.checked_sub(1).filter(|at| keys.get(*at).is_some_and(|k| k.0 == needs));
+    neighbour.or_else(|| keys.binary_search_by(|(known, _)| known.cmp(&needs)).ok())
+}
+
 /// The steps by place in the order of their keys, and who follows whom.
 pub(super) struct Graph {
     /// The place of each in the given list, in the order of their keys.
@@ -52,21 +59,21 @@ pub(super) struct Graph {
 impl Graph {
     /// Reads the edges of `steps`.
     pub(super) fn new(steps: &[PlanStep]) -> Result<Self, GraphError> {
-        let mut keys: Vec<(StepKey, usize)> =
-            steps.iter().enumerate().map(|(at, step)| (step.key(), at)).collect();
+        let mut keys: Vec<(KeyRef<'_>, usize)> =
+            steps.iter().enumerate().map(|(at, step)| (step.key_parts(), at)).collect();
         // What is projected comes in long sorted runs, which a stable sort merges in linear time.
         keys.sort();
         let twin = keys.iter().zip(keys.iter().skip(1)).find(|(one, other)| one.0 == other.0);
-        if let Some(((key, _), _)) = twin {
-            return Err(GraphError::Duplicate(key.clone()));
+        if let Some(step) = twin.and_then(|((_, at), _)| steps.get(*at)) {
+            return Err(GraphError::Duplicate(step.key()));
         }
-        let mut edges = Vec::new();
+        let mut edges = Vec::with_capacity(keys.len());
         let mut waits_for = vec![0_usize; keys.len()];
-        for (rank, (key, at)) in keys.iter().enumerate() {
-            for needs in steps.get(*at).map_or(&[][..], |step| &step.after) {
-                let before = keys.binary_search_by(|(known, _)| known.cmp(needs));
-                let Ok(before) = before else {
-                    return Err(GraphError::Missing { step: key.clone(), needs: needs.clone() });
+        for (rank, (_, at)) in keys.iter().enumerate() {
+            let Some(step) = steps.get(*at) else { continue };
+            for needs in &step.after {
+                let Some(before) = place(&keys, rank, needs) else {
+                    return Err(GraphError::Missing { step: step.key(), needs: needs.clone() });
                 };
                 edges.push((before, rank));
                 if let Some(count) = waits_for.get_mut(rank) {
@@ -106,9 +113,20 @@ impl Graph {
         let mut waits_for = self.waits_for.clone();
         let mut free: BinaryHeap<_> = self.without_wait().map(Reverse).collect();
         let mut order = Vec::with_capacity(steps.len());
-        while let Some(Reverse(rank)) = free.pop() {
-            order.extend(self.by_key.get(rank));
-            self.release(rank, &mut waits_for, |after| free.push(Reverse(after)));
+        let mut freed = Vec::new();
+        loop {
+            let Some(mut first) = free.peek_mut() else { break };
+            order.extend(self.by_key.get(first.0));
+            self.release(first.0, &mut waits_for, |after| freed.push(Reverse(after)));
+            // What a step frees mostly comes next: in its place it is found without a walk through the heap.
+            match freed.pop() {
+                Some(after) => {
+                    *first = after;
+                    drop(first);
+                }
+                None => drop(PeekMut::pop(first)),
+            }
+            free.extend(freed.drain(..));
         }
         if order.len() < steps.len() {
             return Err(GraphError::Cycle(self.circle(steps, &waits_for)));

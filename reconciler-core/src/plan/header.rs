@@ -2,13 +2,14 @@
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
-    string::{String, ToString},
+    string::String,
     sync::Arc,
 };
 
 use crate::{
     canonical::{Canon, write_object},
     desired::ClusterShape,
+    hex::with_hex,
     id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
     observed::{ClusterState, GroupState, NodeRecord},
 };
@@ -163,14 +164,16 @@ fn observation(out: &mut String, record: &NodeRecord) {
     let certain = record.ambiguity.is_none() && !doubted;
     write_object(out, |members| {
         members.plain("attempt", |out| record.attempt.uuid.push(out));
-        members.canon("certain", &Canon::Bool(certain));
-        members.canon("completed", &Canon::Bool(record.stage.is_completed()));
-        members.canon("deleting", &Canon::Bool(record.deletion.is_some()));
+        members.flag("certain", certain);
+        members.flag("completed", record.stage.is_completed());
+        members.flag("deleting", record.deletion.is_some());
         members.text_if_any("hold", record.hold.as_ref().map(|hold| hold.code.as_str()));
         members.text_if_any("lease", record.stage.lease().map(|lease| lease.id.as_str()));
-        members.text("revision", &record.revision.to_string());
+        members.plain("revision", |out| {
+            with_hex(record.revision.as_bytes(), |text| out.push_str(text));
+        });
         members.num("round", record.round.into());
-        members.text("slot", &record.slot.to_string());
-        members.text("stage", record.stage.name().as_planned().as_str());
+        members.plain("slot", |out| record.slot.push(out));
+        members.plain("stage", |out| out.push_str(record.stage.name().as_planned().as_str()));
     });
 }

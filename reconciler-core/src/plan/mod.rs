@@ -1,5 +1,6 @@
 //! The plan of a change: the decider itself, run to its fixpoint on a predicted state (D2).
 
+mod after;
 mod blocked;
 mod change;
 mod graph;
@@ -12,6 +13,7 @@ mod project;
 mod step;
 mod stored;
 
+pub use after::After;
 pub use change::{Change, ChangeKind};
 pub use graph::GraphError;
 pub use header::{PlanHeader, PlanInput, Scope, capability_digest};

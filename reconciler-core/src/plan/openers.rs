@@ -5,7 +5,10 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use super::step::StepKey;
+use super::{
+    after::After,
+    step::{PlanStep, StepKey},
+};
 use crate::{
     desired::{ClusterShape, GateCondition, HookPoint, RunNodeGroupSpec},
     effect::{ActionKind, CommandKind},
@@ -40,7 +43,7 @@ impl Openers {
     }
 
     /// Notes a step that was taken.
-    pub(super) fn note(&mut self, step: StepKey) {
+    pub(super) fn note(&mut self, step: &PlanStep) {
         if !self.gated {
             return;
         }
@@ -53,10 +56,10 @@ impl Openers {
                 return;
             }
         };
-        self.steps.entry((step.slot.group.clone(), opens)).or_default().push(step);
+        self.steps.entry((step.slot.group.clone(), opens)).or_default().push(step.key());
     }
 
-    /// Adds to `after` the steps of other groups that the next step of `slot` waited for.
+    /// The steps of other groups that the next step of `slot` waited for, sorted.
     ///
     /// Of a larger group the last ones are named: in the order of a plan the others come before them.
     pub(super) fn edges(
@@ -64,8 +67,11 @@ impl Openers {
         slot: &LogicalNodeId,
         kind: ActionKind,
         target: &ClusterShape,
-        after: &mut Vec<StepKey>,
-    ) {
+    ) -> After {
+        if !self.gated {
+            return After::default();
+        }
+        let mut after = Vec::new();
         let mut add = |group: &GroupId, opens| {
             let steps = self.steps.get(&(group.clone(), opens)).into_iter().flatten().rev();
             after.extend(steps.take(limits::GATE_EDGES_MAX).cloned());
@@ -73,8 +79,8 @@ impl Openers {
         match kind {
             ActionKind::Command(CommandKind::CreateLease | CommandKind::StartBootstrap)
             | ActionKind::Hook(HookPoint::PreStart) => {
-                let Some(spec) = target.group(&slot.group) else { return };
-                for (on, condition) in &spec.policy.after {
+                let gates = target.group(&slot.group).map(|spec| &spec.policy.after);
+                for (on, condition) in gates.into_iter().flatten() {
                     add(
                         on,
                         match condition {
@@ -103,5 +109,7 @@ impl Openers {
             | ActionKind::Hook(HookPoint::PostStart | HookPoint::PreStop | HookPoint::PostStop) => {
             }
         }
+        after.sort();
+        after.into_iter().collect()
     }
 }

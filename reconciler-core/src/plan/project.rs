@@ -9,6 +9,7 @@ use alloc::{
 };
 
 use super::{
+    after::{in_places, linked},
     blocked::{is_blocking, stays_as_it_was},
     change,
     graph::{Graph, GraphError},
@@ -17,14 +18,15 @@ use super::{
     lifecycle::LifecyclePlan,
     openers::Openers,
     predicted::Predicted,
-    step::{Condition, PlanStep, StepKey, inverse, leads_to},
+    step::{Condition, PlanStep, inverse},
     stored::{Specs, hash_plan},
 };
 use crate::{
+    desired::{GroupKind, Policy},
     drift::{Drift, refusals},
-    effect::{Action, ActionKind, EffectReport, ExitStatus, HookSight, Look, WorkloadState},
+    effect::{Action, EffectReport, ExitStatus, HookSight, Look, WorkloadState},
     fold::{Fact, Verdict},
-    id::{AttemptId, GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
+    id::{GroupId, IdempotencyKey, LogicalNodeId, OperationId, StepId},
     limits,
     observed::{ClusterState, Handle, NodeRecord, Pending, Side},
     reconcile::{Parked, Reason, reconcile_some},
@@ -83,10 +85,7 @@ pub fn project(
         refuse_doubt(observed, input, &projection.steps)?;
     }
     let header = PlanHeader::new(observed, input, scope);
-    let (state, last) = (&projection.state, &projection.last);
-    projection
-        .blocked
-        .retain(|slot, _| !last.contains_key(slot) || !stays_as_it_was(slot, state, input.target));
+    projection.forget_who_did_as_asked();
     let specs = projection.specs;
     let steps = in_order(projection.steps).map_err(ProjectError::Graph)?;
     let impacts: Vec<Impact> = projection.impacts.finish(&projection.state, input.target).collect();
@@ -97,9 +96,9 @@ pub fn project(
 }
 
 fn in_order(steps: Vec<PlanStep>) -> Result<Vec<PlanStep>, GraphError> {
+    let steps = linked(steps);
     let order = Graph::new(&steps)?.order(&steps)?;
-    let mut steps: Vec<Option<PlanStep>> = steps.into_iter().map(Some).collect();
-    Ok(order.into_iter().filter_map(|at| steps.get_mut(at)?.take()).collect())
+    Ok(in_places(steps, &order))
 }
 
 fn refuse_doubt(
@@ -138,27 +137,29 @@ fn slots(
         return slots.clone();
     }
     let known = observed.groups().flat_map(|(_, group)| group.records().map(|r| r.slot.clone()));
-    let mut slots: BTreeSet<LogicalNodeId> = known.collect();
-    for group in input.target.groups() {
-        slots.extend((0..group.count).map(|i| LogicalNodeId::new(group.group.clone(), i)));
-    }
-    slots
+    let wanted = input.target.groups().flat_map(|group| {
+        (0..group.count).map(|index| LogicalNodeId::new(group.group.clone(), index))
+    });
+    known.chain(wanted).collect()
 }
 
 /// The key of a request that is only predicted: nothing is sent, so nothing needs to recognise it.
 const UNSENT: IdempotencyKey = IdempotencyKey::from_bytes([0; 32]);
 
+/// The steps that bring a node from nothing to readiness: the most frequent number, and so how many get room.
+const STEPS_OF_A_LIFE: usize = 4;
+
 struct Projection<'a> {
     state: ClusterState,
     input: &'a PlanInput<'a>,
     work: BTreeSet<LogicalNodeId>,
+    /// True if any node here is of a job; without one, none needs to be looked for.
+    has_jobs: bool,
     /// Slots whose job may end well.
     jobs: BTreeSet<LogicalNodeId>,
     parked: Parked,
     steps: Vec<PlanStep>,
     specs: Specs,
-    /// The last step of each attempt that has one.
-    last: BTreeMap<LogicalNodeId, StepKey>,
     openers: Openers,
     blocked: BTreeMap<LogicalNodeId, Reason>,
     predicted: Predicted,
@@ -171,16 +172,20 @@ impl<'a> Projection<'a> {
         input: &'a PlanInput<'a>,
         work: BTreeSet<LogicalNodeId>,
     ) -> Self {
+        let job = |policy: &Policy| policy.kind == GroupKind::Job;
+        let of_job = |slot| observed.record(slot).is_some_and(|record| job(&record.policy));
+        let has_jobs =
+            input.target.groups().any(|group| job(&group.policy)) || work.iter().any(of_job);
         let ends = |slot: &&LogicalNodeId| observed.record(slot).is_some_and(|r| ends_well(r));
         Self {
-            jobs: work.iter().filter(ends).cloned().collect(),
+            has_jobs,
+            jobs: work.iter().filter(|_| has_jobs).filter(ends).cloned().collect(),
             state: observed.predicted(&work),
+            steps: Vec::with_capacity(work.len().saturating_mul(STEPS_OF_A_LIFE)),
             work,
             input,
             parked: Parked::default(),
-            steps: Vec::new(),
             specs: Specs::new(),
-            last: BTreeMap::new(),
             openers: Openers::new(input.target),
             blocked: BTreeMap::new(),
             predicted: Predicted::new(input.fence),
@@ -207,6 +212,17 @@ impl<'a> Projection<'a> {
         }
         let slot = self.work.first().map(ToString::to_string).unwrap_or_default();
         Err(ProjectError::NeverSettles { rounds, slot })
+    }
+
+    /// Who took steps and then stays as it was did as it was asked, and is not blocked.
+    fn forget_who_did_as_asked(&mut self) {
+        if self.blocked.is_empty() {
+            return;
+        }
+        let stepped: BTreeSet<_> = self.steps.iter().map(|step| &step.slot).collect();
+        let (state, target) = (&self.state, self.input.target);
+        self.blocked
+            .retain(|slot, _| !stepped.contains(slot) || !stays_as_it_was(slot, state, target));
     }
 
     /// What changed is decided next, and what waits for something outside its own record.
@@ -246,8 +262,11 @@ impl<'a> Projection<'a> {
         plan.second_looks.iter().for_each(|slot| self.sees(slot, now));
         self.state.forget_deadlines();
         let mut changed = self.state.take_dirty();
-        let ends = |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
-        self.jobs.extend(changed.iter().filter(ends).cloned());
+        if self.has_jobs {
+            let ends =
+                |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
+            self.jobs.extend(changed.iter().filter(ends).cloned());
+        }
         changed.append(&mut self.work);
         self.work = changed;
         moved || looked
@@ -308,8 +327,8 @@ impl<'a> Projection<'a> {
             fence: self.input.fence,
             deadline: Timestamp::MAX,
         };
-        let report = self.success(slot, attempt, action, step);
-        let verdict = self.state.fold_predicted(pending, report, now);
+        let outcome = self.predicted.outcome(action);
+        let verdict = self.state.fold_predicted(slot, attempt, pending, outcome, now);
         debug_assert_eq!(verdict, Verdict::Applied);
         let Some(record) = self.state.record(slot).and_then(|record| record.side(side)) else {
             return;
@@ -318,7 +337,7 @@ impl<'a> Projection<'a> {
             slot: slot.clone(),
             attempt,
             action,
-            after: Vec::new(),
+            after: self.openers.edges(slot, action, self.input.target),
             requires,
             brings: Condition::of(record),
             timeout,
@@ -326,27 +345,8 @@ impl<'a> Projection<'a> {
             revision,
             session: command.session(),
         };
-        let key = planned.key();
-        let before = self.last.insert(slot.clone(), key.clone());
-        let mut after = Vec::from_iter(before.clone());
-        if !before.is_some_and(|before| leads_to(before.action, action)) {
-            self.openers.edges(slot, action, self.input.target, &mut after);
-            after.sort();
-        }
-        self.openers.note(key);
-        self.steps.push(PlanStep { after, ..planned });
-    }
-
-    /// The report of a command that succeeds.
-    fn success(
-        &self,
-        slot: &LogicalNodeId,
-        attempt: AttemptId,
-        command: ActionKind,
-        step: StepId,
-    ) -> EffectReport {
-        let (slot, outcome) = (slot.clone(), self.predicted.outcome(command));
-        EffectReport { step, slot, attempt, command, result: Ok(outcome), look: Some(Look::Absent) }
+        self.openers.note(&planned);
+        self.steps.push(planned);
     }
 
     /// Effects that are on their way already succeed as well; they are no steps of this plan.
@@ -357,7 +357,9 @@ impl<'a> Projection<'a> {
         for record in on_the_way {
             if let Some(pending) = &record.pending {
                 let (command, step) = (pending.command, pending.step);
-                let report = self.success(&record.slot, record.attempt, command, step);
+                let (slot, attempt) = (record.slot.clone(), record.attempt);
+                let (result, look) = (Ok(self.predicted.outcome(command)), Some(Look::Absent));
+                let report = EffectReport { step, slot, attempt, command, result, look };
                 self.fold(Fact::Reported(report), now);
             }
         }

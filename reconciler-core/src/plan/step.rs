@@ -1,11 +1,9 @@
 //! One step of a plan: what it does, what must hold first, what holds afterwards, and what undoes it (R81).
 
-use alloc::{
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::string::{String, ToString};
 use core::{fmt, str::FromStr};
 
+use super::after::After;
 use crate::{
     canonical::{push_num, write_object},
     desired::HookPoint,
@@ -30,16 +28,21 @@ pub struct StepKey {
     pub action: ActionKind,
 }
 
+/// What a step's name says, borrowed; orders as the name does.
+pub(super) type KeyRef<'a> = (&'a LogicalNodeId, AttemptOrdinal, ActionKind);
+
 impl StepKey {
+    pub(super) const fn parts(&self) -> KeyRef<'_> {
+        (&self.slot, self.ordinal, self.action)
+    }
+
     fn push(&self, out: &mut String) {
         push_key(out, &self.slot, self.ordinal, self.action);
     }
 }
 
 fn push_key(out: &mut String, slot: &LogicalNodeId, ordinal: AttemptOrdinal, action: ActionKind) {
-    out.push_str(slot.group.as_str());
-    out.push('-');
-    push_num(out, slot.index.into());
+    slot.push(out);
     out.push('.');
     push_num(out, ordinal.get());
     out.push('.');
@@ -98,8 +101,12 @@ impl Condition {
 
     fn push(self, out: &mut String) {
         out.push_str(self.stage.as_str());
-        out.push_str(if self.lease { ", lease" } else { ", no lease" });
-        out.push_str(if self.workload { ", workload" } else { ", no workload" });
+        out.push_str(match (self.lease, self.workload) {
+            (true, true) => ", lease, workload",
+            (true, false) => ", lease, no workload",
+            (false, true) => ", no lease, workload",
+            (false, false) => ", no lease, no workload",
+        });
         if let Some(hook) = self.hook {
             out.push_str(HOOK_DONE);
             out.push_str(hook.as_str());
@@ -150,7 +157,7 @@ pub struct PlanStep {
     /// What it does.
     pub action: ActionKind,
     /// Keys of the steps that must have succeeded first, sorted.
-    pub after: Vec<StepKey>,
+    pub after: After,
     /// How the attempt must stand before it, with nothing under way.
     pub requires: Condition,
     /// How the attempt stands after it.
@@ -171,6 +178,10 @@ impl PlanStep {
         StepKey { slot: self.slot.clone(), ordinal: self.attempt.ordinal, action: self.action }
     }
 
+    pub(super) const fn key_parts(&self) -> KeyRef<'_> {
+        (&self.slot, self.attempt.ordinal, self.action)
+    }
+
     /// The key by which a provider recognises this request; it follows from attempt, action and session.
     pub fn idempotency_key(&self) -> IdempotencyKey {
         session_key(self.attempt.uuid, self.action, self.session)
@@ -186,8 +197,7 @@ impl PlanStep {
             members
                 .plain("key", |out| push_key(out, &self.slot, self.attempt.ordinal, self.action));
             members.plain("requires", |out| self.requires.push(out));
-            let session = self.session.map(|session| session.to_string());
-            members.text_if_any("session", session.as_deref());
+            members.num_if_any("session", self.session.map(SessionId::get));
             members.num("spec", u64::try_from(spec).unwrap_or(u64::MAX));
             members.num("timeout-ms", self.timeout.get());
         });

@@ -85,7 +85,8 @@ impl Budget {
             return;
         }
         may_take = may_take.saturating_sub(young(state, wanted, now));
-        for record in state.records().take_while(|record| record.slot.index < wanted.count) {
+        let records = state.unsettled_as(wanted);
+        for record in records.take_while(|record| record.slot.index < wanted.count) {
             if may_add == 0 && may_take == 0 {
                 return;
             }

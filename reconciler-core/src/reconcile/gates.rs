@@ -80,7 +80,7 @@ pub fn held_back(
 }
 
 /// How many nodes of a group have come to what a gate waits for.
-const fn reached(seen: &GroupState, condition: GateCondition) -> u32 {
+fn reached(seen: &GroupState, condition: GateCondition) -> u32 {
     match condition {
         GateCondition::Started => seen.started(),
         GateCondition::Ready => seen.ready(),

@@ -1,6 +1,7 @@
 //! One pass over the slots: topology diff, ladder, and the plan that comes of it.
 
 use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
+use core::cmp::Ordering;
 
 use super::{
     budget::Budget,
@@ -251,23 +252,26 @@ pub fn reconcile(observed: &ClusterState, desired: &ClusterShape, now: Timestamp
     let mut wanted = desired.groups().peekable();
     let mut known = observed.groups().peekable();
     loop {
-        let next = match (wanted.peek(), known.peek()) {
-            (Some(w), Some((k, _))) => Some((&w.group).min(k)),
-            (Some(w), None) => Some(&w.group),
-            (None, Some((k, _))) => Some(*k),
-            (None, None) => None,
+        let order = match (wanted.peek(), known.peek()) {
+            (Some(spec), Some((name, _))) => spec.group.cmp(name),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return plan,
         };
-        let Some(group) = next.cloned() else { return plan };
-        let spec = wanted.next_if(|w| w.group == group);
-        let state = known.next_if(|(k, _)| **k == group).map(|(_, state)| state);
-        plan.add_rollout(observed, desired, &group, now);
-        if let (Some(spec), Some(state)) = (spec, state)
-            && state.fleet.is_settled_as(spec)
-        {
+        let spec = if order.is_le() { wanted.next() } else { None };
+        let seen = if order.is_ge() { known.next() } else { None };
+        let name = spec.map(|spec| &spec.group).or(seen.map(|(name, _)| name));
+        let (Some(group), state) = (name, seen.map(|(_, state)| state)) else { continue };
+        let whole = spec.zip(state).is_some_and(|(spec, state)| state.fleet.is_settled_as(spec));
+        // A fleet that is just as wanted needs an update as little: nothing more of its group is read.
+        if whole && observed.rollout(group).is_none() {
             continue;
         }
-        let mut context = context(observed, desired, &group, now);
-        whole_group(&mut plan, &group, spec, state, &mut context, now);
+        plan.add_rollout(observed, desired, group, now);
+        if !whole {
+            let mut context = context(observed, desired, group, now);
+            whole_group(&mut plan, group, spec, state, &mut context, now);
+        }
     }
 }
 
@@ -279,6 +283,7 @@ pub fn reconcile_some(
     slots: &BTreeSet<LogicalNodeId>,
 ) -> ReconcilePlan {
     let mut plan = ReconcilePlan::default();
+    plan.reasons.reserve(slots.len());
     let mut slots = slots.iter().peekable();
     while let Some(first) = slots.peek() {
         let name = &first.group;

@@ -32,6 +32,18 @@ fn numbers_are_texts() {
     assert_eq!(Canon::list([]).write() + &Canon::object([]).write(), "[]{}");
 }
 
+/// An object of texts is a map of them; what holds anything else is none.
+#[test]
+fn an_object_of_texts_is_a_map() {
+    let members = [("a", Canon::text("1")), ("b", Canon::text(""))];
+    let map = Canon::object(members.clone()).to_text_map().expect("texts alone");
+    let pairs: Vec<_> = map.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    assert_eq!(pairs, [("a", "1"), ("b", "")]);
+    let mixed = members.into_iter().chain([("c", Canon::Null)]);
+    assert_eq!(Canon::object(mixed).to_text_map(), None);
+    assert_eq!(Canon::text("a").to_text_map(), None);
+}
+
 /// Depth has a bound, so that no text can use up a stack.
 #[test]
 fn what_stands_too_deep_is_refused() {
@@ -112,6 +124,8 @@ proptest! {
             members.plain("d", |out| out.push_str("plain"));
             members.text("e", &text);
             members.text_if_any("f", flag.then_some(text.as_str()));
+            members.flag("g", flag);
+            members.num_if_any("h", flag.then_some(number));
         });
         let tree = Canon::object([
             ("a", Canon::Bool(flag)),
@@ -120,6 +134,8 @@ proptest! {
             ("d", Canon::text("plain")),
             ("e", Canon::text(&text)),
             ("f", if flag { Canon::text(&text) } else { Canon::Null }),
+            ("g", Canon::Bool(flag)),
+            ("h", if flag { Canon::num(number) } else { Canon::Null }),
         ]);
         prop_assert_eq!(streamed, tree.write());
     }

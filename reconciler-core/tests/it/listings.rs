@@ -260,6 +260,32 @@ fn an_orphan_is_counted_and_left_alone() {
     assert!(!reconcile(&state, &shape, at(LATER + 3)).is_empty(), "there is room again");
 }
 
+/// C4: of the orphans of a group each is told when it is first seen, and not again when another comes.
+#[test]
+fn each_orphan_is_told_once() {
+    let (_, mut state) = ten();
+    let attempt = of(&state, "web-0").attempt;
+    let stray = |n: u8| {
+        let mut stray = owned("web-20", attempt, &format!("l-stray-{n}"));
+        stray.attempt = reconciler_core::id::Uuid::from_bytes([n; 16]);
+        stray
+    };
+    let told = |state: &mut ClusterState, orphans: Vec<OwnedLease>| {
+        let listed = holds(state, 0..10).into_iter().chain(orphans).collect();
+        complete(state, listed, LATER);
+        let mut leases = Vec::new();
+        for note in state.take_notes() {
+            if let NoteKind::Orphan(_, lease) = note.what {
+                leases.push(lease);
+            }
+        }
+        leases
+    };
+    let (one, other) = (stray(8), stray(9));
+    assert_eq!(told(&mut state, vec![one.clone()]), ["l-stray-8"]);
+    assert_eq!(told(&mut state, vec![one, other]), ["l-stray-9"]);
+}
+
 /// C4: an orphan of a group that was never declared is reported as well.
 #[test]
 fn an_orphan_of_an_unknown_group_is_reported() {

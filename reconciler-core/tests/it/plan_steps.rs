@@ -77,7 +77,7 @@ fn a_create_has_four_steps_in_order() {
     let plan = plan(&state([]), &shape(&[("web", 1)]));
     assert_eq!(actions(&plan), steps("web-0", 1, &UP));
     for (step, before) in plan.steps[1..].iter().zip(&plan.steps) {
-        assert_eq!(step.after, [before.key()]);
+        assert_eq!(*step.after, [before.key()]);
     }
     assert!(plan.steps[0].after.is_empty());
     assert_eq!(plan.changes[0].kind, ChangeKind::Create);
