@@ -133,8 +133,8 @@ fn destroyed(
         return Some(frozen);
     }
     // Another revision is a fresh start, and so is an operator's word to begin anew.
-    let next = turn::next(record, wanted, group);
-    if record.revision == next.revision && !is_behind(record, wanted) {
+    let stays = group.freeze.is_some() || record.revision == wanted.revision;
+    if stays && !is_behind(record, wanted) {
         if let Some(hold) = &record.hold {
             return Some(held(hold));
         }
@@ -142,7 +142,7 @@ fn destroyed(
             return Some(backing_off(record, until));
         }
     }
-    Some(Decision::Move(Transition::Restart(Box::new(next))))
+    Some(Decision::Move(Transition::Restart(Box::new(turn::next(record, wanted, group)))))
 }
 
 pub(super) fn backing_off(record: &NodeRecord, until: Timestamp) -> Decision {
