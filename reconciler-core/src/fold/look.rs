@@ -52,7 +52,8 @@ pub(super) fn look_again(f: &mut Folding<'_>, mut open: Ambiguity) -> Verdict {
 fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Millis) -> Verdict {
     let creates = open.command == CommandKind::CreateLease;
     let first = *open.first_miss.get_or_insert(f.now);
-    if creates && f.now.since(first) < visibility {
+    let young = !f.record.stage.is_ready() && f.now.since(f.record.since) < visibility;
+    if (creates || young) && f.now.since(first) < visibility {
         // It may exist and not be visible yet (C3): a second look after that long proves it.
         open.look_at = first.after(visibility);
         f.record.ambiguity = Some(open);
