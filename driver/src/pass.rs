@@ -100,6 +100,7 @@ impl State {
         changed.retain(|slot| !same_record(&before, &self.cluster, slot));
         // What this version brought to its own form is kept so, although nothing happened to it.
         changed.extend(self.cluster.take_migrated());
+        changed.append(&mut self.unwritten);
         self.journal_changes(&changed, now, &mut commit, &mut tally);
         if !changed.is_empty() || tally.effects > 0 {
             let moved = changed.iter().map(|slot| (slot.clone(), letter_of(&before, slot)));

@@ -71,6 +71,7 @@ impl State {
             capabilities: given.capabilities,
             parallelism: given.parallelism,
             mode: given.mode,
+            unwritten: BTreeSet::new(),
         };
         for bad in &recovered.unreadable {
             match bad.kind {
@@ -85,7 +86,10 @@ impl State {
             }
         }
         if doubt {
+            drop(state.cluster.take_dirty());
             state.fold(Fact::Resumed, now);
+            // Who is in doubt now is written with the first pass, whatever else that brings.
+            state.unwritten = state.cluster.take_dirty();
         }
         state.mark_all();
         state

@@ -96,33 +96,55 @@ impl Loop {
     /// # Errors
     /// Fails when the journal does.
     pub(crate) async fn run(mut self) -> Result<Ended, DriveError> {
-        self.list_all();
-        self.publish();
+        self.begin();
         loop {
             if let Some(reason) = self.stop {
                 return self.finish(reason).await;
             }
-            let until = self.wake_at();
-            tokio::select! {
-                biased;
-                wake = self.inbox.recv() => match wake {
-                    Some(wake) => self.take(wake),
-                    None => self.stop = Some(StopReason::Done),
-                },
-                () = tokio::time::sleep_until(until) => {}
-            }
-            while let Ok(wake) = self.inbox.try_recv() {
-                self.take(wake);
-            }
-            self.poll_store()?;
-            self.turn();
-            // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
-            self.store.flush();
-            self.state.log_told();
-            if std::mem::take(&mut self.unpublished) {
-                self.publish();
-            }
+            let wake = self.woken().await;
+            self.step(wake)?;
         }
+    }
+
+    /// Looks at the world for the first time, and shows what is known.
+    pub(crate) fn begin(&mut self) {
+        self.list_all();
+        self.publish();
+    }
+
+    /// Waits until there may be something to do; an event, or nothing if a time came.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no event.
+    pub(crate) async fn woken(&mut self) -> Option<Wake> {
+        let until = self.wake_at();
+        tokio::select! {
+            biased;
+            wake = self.inbox.recv() => Some(wake.unwrap_or(Wake::Stop(StopReason::Done))),
+            () = tokio::time::sleep_until(until) => None,
+        }
+    }
+
+    /// Does all that can be done at this moment, without waiting.
+    ///
+    /// # Errors
+    /// Fails when the journal does.
+    pub(crate) fn step(&mut self, wake: Option<Wake>) -> Result<(), DriveError> {
+        if let Some(wake) = wake {
+            self.take(wake);
+        }
+        while let Ok(wake) = self.inbox.try_recv() {
+            self.take(wake);
+        }
+        self.poll_store()?;
+        self.turn();
+        // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
+        self.store.flush();
+        self.state.log_told();
+        if std::mem::take(&mut self.unpublished) {
+            self.publish();
+        }
+        Ok(())
     }
 
     fn take(&mut self, wake: Wake) {
@@ -275,7 +297,7 @@ impl Loop {
     }
 
     /// Stops at a safe point: what is under way gets a moment, and everything known is journaled.
-    async fn finish(mut self, reason: StopReason) -> Result<Ended, DriveError> {
+    pub(crate) async fn finish(mut self, reason: StopReason) -> Result<Ended, DriveError> {
         let unfinished = self.dispatcher.shutdown(STOP_BOUND).await;
         self.state.mode = Mode::Waiting;
         let patience = Instant::now() + STOP_BOUND;
@@ -294,7 +316,7 @@ impl Loop {
                 self.publish();
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
-            if (reported && written) || Instant::now() > patience {
+            if (reported && written) || Instant::now() >= patience {
                 self.state.log_told();
                 return Ok(Ended { reason, unfinished });
             }

@@ -79,6 +79,8 @@ pub(crate) struct State {
     pub(crate) parallelism: u32,
     /// Whether it decides.
     pub(crate) mode: Mode,
+    /// Slots whose record changed outside a pass and is not written yet.
+    pub(crate) unwritten: BTreeSet<LogicalNodeId>,
 }
 
 impl State {
