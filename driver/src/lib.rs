@@ -33,6 +33,8 @@ mod release;
 mod resume;
 mod reverting;
 mod run;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod source;
 mod start;
 mod state;

@@ -120,6 +120,12 @@ impl Driver {
         self.handle.clone()
     }
 
+    /// The loop itself and the way into it, for who steps it on simulated time.
+    #[cfg(feature = "sim")]
+    pub(crate) fn into_parts(self) -> (Loop, mpsc::UnboundedSender<Wake>) {
+        (self.looping, self.inbox)
+    }
+
     /// Drives until told to stop; serves the control socket meanwhile.
     ///
     /// # Errors

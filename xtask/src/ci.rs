@@ -3,7 +3,7 @@
 //! The cheap checks come first, so that most mistakes are told within seconds.
 
 use crate::shell::{Plain, Shell};
-use crate::{counts, deps, test, tidy};
+use crate::{counts, deps, sim, test, tidy};
 use anyhow::{Context, Result};
 use std::path::Path;
 
@@ -22,6 +22,7 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     purity(shell)?;
     tell("cargo xtask test")?;
     test::run(shell, &[])?;
+    shell.run(&sim::tests(test::has_nextest(shell)?))?;
     tell("cargo xtask bench core --counts")?;
     counts::run(shell, Some(counts::BENCH), false)
 }

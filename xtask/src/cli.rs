@@ -3,6 +3,7 @@
 //! What each verb does stands in its own file.
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 
 /// Development verbs; each prints the plain command that it runs.
 #[derive(Debug, Parser)]
@@ -52,6 +53,20 @@ pub(crate) enum Verb {
     },
     /// Open the console on the local example.
     Demo,
+    /// Play fresh seeds of the simulator, or one seed, until a law breaks.
+    Sim {
+        /// How many fresh seeds.
+        #[arg(long, default_value_t = 256, conflicts_with = "seed")]
+        seeds: u64,
+        /// This seed alone.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Play a story of the simulator from a file, and print what happens.
+    Replay {
+        /// The story.
+        file: PathBuf,
+    },
     /// Run the long kill -9 sweep.
     Sweep {
         /// How many kill points to try.

@@ -15,6 +15,7 @@ mod law;
 mod metadata;
 mod mutants;
 mod shell;
+mod sim;
 mod sweep;
 mod test;
 mod tidy;
@@ -46,6 +47,8 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Bench { name, .. } => bench::run(&shell, name.as_deref()),
         Verb::Mutants { files } => mutants::run(&shell, &files),
         Verb::Demo => demo::run(&shell),
+        Verb::Sim { seeds, seed } => sim::run(&shell, seeds, seed),
+        Verb::Replay { file } => sim::replay(&shell, &file),
         Verb::Sweep { points } => sweep::run(&shell, points),
     }
 }

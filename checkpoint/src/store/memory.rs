@@ -90,6 +90,36 @@ impl MemoryStore {
         self.state.steps.values()
     }
 
+    /// The records as they are written, in the order of slots.
+    pub fn records(&self) -> impl Iterator<Item = &Arc<NodeRecord>> {
+        self.state.records.values()
+    }
+
+    /// One slot's record as it is written.
+    pub fn record(&self, slot: &LogicalNodeId) -> Option<&Arc<NodeRecord>> {
+        self.state.records.get(slot)
+    }
+
+    /// The group holds that are written.
+    pub fn holds(&self) -> impl Iterator<Item = (&GroupId, &Hold)> {
+        self.state.holds.iter()
+    }
+
+    /// The updates that are written.
+    pub fn rollouts(&self) -> impl Iterator<Item = (&GroupId, &Rollout)> {
+        self.state.rollouts.iter()
+    }
+
+    /// One step as it is written.
+    pub fn step(&self, step: StepId) -> Option<&StepRow> {
+        self.state.steps.get(&step)
+    }
+
+    /// The shape that is written, if one was.
+    pub fn shape(&self) -> Option<&ShapeRow> {
+        self.state.shape.as_ref()
+    }
+
     /// Lets every commit from now on fail with `error`, as a full disk does.
     pub fn fail(&mut self, error: StoreError) {
         self.failed = Some(error);

@@ -1,0 +1,168 @@
+//! The registry of invariants: each law with what it comes from, held against every event of a story.
+//!
+//! A law sees the event, the world, what is synced, and the book; of the driver's own state it sees only what
+//! [`Event::Stepped`] shows. What each law asks stands in the `law_` files.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use checkpoint::store::Commit;
+use reconciler_core::{
+    id::{Fence, LogicalNodeId, OperationId, PassNumber, StepId},
+    observed::NodeRecord,
+};
+
+use super::{book::Call, law_effect, law_end, law_journal, scene::Scene};
+use crate::looping::Loop;
+
+/// Something that laws are held against.
+pub(crate) enum Event<'a> {
+    /// An effect came to a provider.
+    Entered(&'a Call),
+    /// An effect took hold.
+    Applied {
+        call: &'a Call,
+        /// True if there is one thing more.
+        new: bool,
+    },
+    /// A commit was synced.
+    Written(&'a Written<'a>),
+    /// A driver took the run, and has done nothing yet.
+    Began { driver: &'a Loop },
+    /// A driver did all that it could do at a moment.
+    Stepped { life: usize, driver: &'a Loop },
+    /// The faults are over and the run rests.
+    Settled { driver: &'a Loop },
+}
+
+/// A commit that was synced.
+pub(crate) struct Written<'a> {
+    pub(crate) life: usize,
+    /// The fence of its driver.
+    pub(crate) mine: Fence,
+    pub(crate) commit: &'a Commit,
+    /// The records of its slots before it.
+    pub(crate) before: &'a BTreeMap<LogicalNodeId, Option<Arc<NodeRecord>>>,
+    /// Every record before it, where it has intents.
+    pub(crate) all: &'a [Arc<NodeRecord>],
+    /// The newest numbers before it.
+    pub(crate) numbers: (PassNumber, OperationId, StepId),
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Commit { records, steps, intents, operations, shape, events, .. } = self.commit;
+        write!(f, "driver {} writes", self.life)?;
+        if let Some(row) = shape {
+            write!(f, " generation {}", row.shape.generation)?;
+        }
+        let counts = [
+            (records.len(), "records"),
+            (steps.len(), "results"),
+            (intents.len(), "intents"),
+            (operations.len(), "operations"),
+        ];
+        for (n, what) in counts.iter().filter(|(n, _)| *n > 0) {
+            write!(f, " {n} {what}")?;
+        }
+        for event in events {
+            write!(f, "\n          | {}: {}", event.subject, event.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a law says of an event: why it is broken, if it is.
+pub(crate) type Check = fn(&Scene, &Event<'_>) -> Result<(), String>;
+
+/// One invariant.
+pub struct Law {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it comes from: promises, requirements, fault classes, decisions.
+    pub cites: &'static str,
+    /// What it says.
+    pub says: &'static str,
+    pub(crate) check: Check,
+}
+
+impl fmt::Debug for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Law")
+            .field("name", &self.name)
+            .field("cites", &self.cites)
+            .finish_non_exhaustive()
+    }
+}
+
+const fn law(name: &'static str, cites: &'static str, says: &'static str, check: Check) -> Law {
+    Law { name, cites, says, check }
+}
+
+/// Every law.
+pub const LAWS: [Law; 24] = [
+    law("intent-first", "P2 R64 R93", "an effect comes after its intent", law_effect::intent_first),
+    law("one-effect", "R66", "an attempt has one effect under way", law_effect::one_effect),
+    law(
+        "parallelism",
+        "R98",
+        "no more effects than allowed are under way",
+        law_effect::parallelism,
+    ),
+    law(
+        "fresh-fence",
+        "P5 D11 R141",
+        "no effect is sent with a stale fence",
+        law_effect::fresh_fence,
+    ),
+    law(
+        "doubt-looked-at",
+        "D7 R68 R102",
+        "no effect while one is in doubt",
+        law_effect::doubt_looked_at,
+    ),
+    law("waits-out", "D5 R61", "no lease is asked for before its time", law_effect::waits_out),
+    law("attempt-once", "D8", "no attempt is made a second time", law_effect::attempt_once),
+    law("own-only", "R150 C4", "what is not ours is not touched", law_effect::own_only),
+    law("one-lease", "R30 D10", "a slot has one lease, or two by surge", law_effect::one_lease),
+    law("within-count", "D10 C10", "no more exists than count and surge", law_effect::within_count),
+    law(
+        "lease-kept",
+        "D8 C5 R70 R147",
+        "a lease that exists is not forgotten",
+        law_journal::lease_kept,
+    ),
+    law(
+        "loss-proven",
+        "P1 D6 C1",
+        "nothing fails without a sign of the world",
+        law_journal::loss_proven,
+    ),
+    law(
+        "backoff-kept",
+        "D5 C6",
+        "a due time of backoff never moves nearer",
+        law_journal::backoff_kept,
+    ),
+    law("deletion-final", "D8", "a deletion is never cancelled", law_journal::deletion_final),
+    law("one-open-step", "R66 R102", "an attempt has one open step", law_journal::one_open_step),
+    law(
+        "step-backs-record",
+        "R93",
+        "what a record waits for stands as a step",
+        law_journal::backed,
+    ),
+    law("gates-shut", "R167", "nothing is made or started at a shut gate", law_journal::gates_shut),
+    law("numbers-rise", "C16 R22", "numbers and fences only rise", law_journal::numbers_rise),
+    law("promise-kept", "P2", "what an operator was told stands", law_end::promise_kept),
+    law("sleeps", "P4 R57", "a driver with nothing to do waits", law_end::sleeps),
+    law("all-taken-over", "R101 R177", "who takes the run forgets nothing", law_end::taken_over),
+    law("disk-is-memory", "R74 R101", "what is synced is what is known", law_end::disk_is_memory),
+    law("all-accounted", "C4 R152", "what exists is owned or reported", law_end::all_accounted),
+    law("steady-writes-nothing", "R73", "a settled run decides nothing", law_end::steady),
+];
+
+/// The first law that `event` breaks, and why.
+pub(crate) fn broken(scene: &Scene, event: &Event<'_>) -> Option<(&'static str, String)> {
+    let broken = |law: &Law| Some((law.name, (law.check)(scene, event).err()?));
+    LAWS.iter().find_map(broken)
+}
