@@ -301,25 +301,6 @@ fn a_destroy_that_keeps_failing_keeps_its_facts() {
     assert!(record.hold.is_none() && record.deletion.is_some());
 }
 
-/// C3: a lease that was made a moment ago may not be visible yet, whatever was asked of it since.
-#[test]
-fn a_young_lease_is_not_gone_at_the_first_look() {
-    for kind in [CommandKind::LookupEndpoint, CommandKind::DestroyLease] {
-        let mut state = at_stage(StageName::LeaseCreated);
-        if kind == CommandKind::DestroyLease {
-            delete(&mut state, 0);
-        }
-        let _sent = dispatch(&mut state, SLOT, kind, 1, at(0));
-        let _open = reported(&mut state, SLOT, 1, Err(ambiguous(FailureClass::TimedOut)), at(1));
-        let _early = looked(&mut state, SLOT, Look::Absent, at(2));
-        assert!(of(&state, SLOT).stage.lease().is_some(), "{kind:?}");
-        let again = of(&state, SLOT).ambiguity.as_ref().map(|open| open.look_at);
-        assert_eq!(again, Some(at(5_002)), "{kind:?}");
-        let _late = looked(&mut state, SLOT, Look::Absent, at(5_002));
-        assert!(of(&state, SLOT).stage.lease().is_none(), "{kind:?}");
-    }
-}
-
 /// C7: a rate limit pauses the provider and charges the node nothing.
 #[test]
 fn a_rate_limit_charges_nothing() {

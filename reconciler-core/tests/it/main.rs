@@ -9,6 +9,7 @@ mod fleet;
 mod fold_effects;
 mod fold_failures;
 mod fold_workload;
+mod fold_young;
 mod fuzz;
 mod gates;
 mod holds;
