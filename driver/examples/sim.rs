@@ -76,14 +76,10 @@ fn show(story: &Story, keep: bool) -> Done {
     } else {
         say(&outcome.trace)?;
     }
-    match outcome.broken {
-        Some(broken) => {
-            say(&format!("{} broke at {} ms: {}", broken.law, broken.at, broken.why))?;
-            Ok(ExitCode::FAILURE)
-        }
-        None => {
-            say("no law broken")?;
-            Ok(ExitCode::SUCCESS)
-        }
+    if let Some(broken) = outcome.broken {
+        say(&format!("{} broke at {} ms: {}", broken.law, broken.at, broken.why))?;
+        return Ok(ExitCode::FAILURE);
     }
+    say("no law broken")?;
+    Ok(ExitCode::SUCCESS)
 }
