@@ -160,9 +160,11 @@ fn stepped(scene: &mut Scene, number: usize, driver: &Loop) {
     if number + 1 < scene.lives.len() || scene.seen.is_none() {
         return;
     }
-    let in_flight = driver.dispatcher.in_flight();
-    let published = driver.state.published(&driver.driver, None, in_flight, scene.wall());
-    let resting = published.is_settled() && driver.open_commits == 0 && driver.facts.is_empty();
+    let published = driver.state.published(&driver.driver, None, scene.wall());
+    let decided = driver.state.work.is_empty()
+        && driver.state.queued.values().all(std::collections::BTreeSet::is_empty);
+    let under_way = driver.dispatcher.in_flight() + driver.open_commits;
+    let resting = decided && under_way == 0 && driver.facts.is_empty();
     let seen = Seen::of(driver, published.state(), resting, scene.wall());
     if scene.settles && seen.settled() && scene.now() - scene.stirred_at >= QUIET_MS {
         scene.check(&Event::Settled { driver });
