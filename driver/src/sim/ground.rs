@@ -88,6 +88,8 @@ impl Ground {
             Some(Fate::Crashed(done)) => {
                 if done {
                     drop(self.stage.apply(at, act));
+                    // A crash counts as a definite failure (D13): what it left shows up as an orphan at worst.
+                    self.stage.denies(at);
                 }
                 self.stage.answer::<T>(at, &Err(doubt()));
                 std::panic::resume_unwind(Box::new("as the story has it"));
