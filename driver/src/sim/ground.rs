@@ -10,8 +10,8 @@ use executor::seam::{
 };
 use reconciler_core::{
     effect::{
-        CommandKind, EffectFailure, ExitStatus, FailureClass, Listing, Look, NodeRequest,
-        OwnedLease, WorkloadState,
+        CommandKind, EffectFailure, ExitStatus, FailureClass, HookSight, Listing, Look,
+        NodeRequest, OwnedLease, WorkloadState,
     },
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, LeaseId, SessionStage},
@@ -49,6 +49,7 @@ impl Ground {
             rate: None,
             images: false,
             resources: false,
+            hooks: false,
         };
         Self { stage, life, name, capabilities }
     }
@@ -323,6 +324,7 @@ fn look(scene: &mut Scene, attempt: AttemptId) -> Look {
         lease: thing.facts(&id),
         endpoint: None,
         workload: thing.workload(),
+        hook: HookSight::Untold,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     checkpoint::StepMark,
-    effect::CommandKind,
+    effect::{ActionKind, CommandKind},
     observed::{NodeRecord, NodeStage},
 };
 
@@ -32,7 +32,14 @@ pub(super) fn intent_first(scene: &Scene, event: &Event<'_>) -> Verdict {
     };
     let mark = row.checkpoint.as_ref().map(|checkpoint| checkpoint.mark);
     let said = (&row.slot, row.attempt, row.command, row.key, row.fence, row.operation);
-    let comes = (&call.slot, call.attempt, call.kind, call.key, call.fence, call.operation);
+    let comes = (
+        &call.slot,
+        call.attempt,
+        ActionKind::from(call.kind),
+        call.key,
+        call.fence,
+        call.operation,
+    );
     // A driver whose run was taken may still be heard of; that its fence is stale is another law's.
     let pending = mark == Ok(StepMark::EffectPending) || call.life + 1 < scene.lives.len();
     unless(!pending || said != comes, || {

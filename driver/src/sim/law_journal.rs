@@ -3,7 +3,7 @@
 use checkpoint::record::RecordWrite;
 use reconciler_core::{
     desired::{ClusterShape, GateCondition},
-    effect::CommandKind,
+    effect::{ActionKind, CommandKind},
     id::{GroupId, LogicalNodeId},
     observed::{NodeRecord, NodeStage},
 };
@@ -127,8 +127,9 @@ pub(super) fn backed(scene: &Scene, event: &Event<'_>) -> Verdict {
 pub(super) fn gates_shut(scene: &Scene, event: &Event<'_>) -> Verdict {
     let Event::Written(written) = event else { return Ok(()) };
     let Some(row) = scene.disk.shape() else { return Ok(()) };
-    let gated = |kind| matches!(kind, CommandKind::CreateLease | CommandKind::StartBootstrap);
-    let intents = written.commit.intents.iter().filter(|intent| gated(intent.command.kind()));
+    let gated =
+        |kind: ActionKind| kind == CommandKind::CreateLease || kind == CommandKind::StartBootstrap;
+    let intents = written.commit.intents.iter().filter(|intent| gated(intent.action.kind()));
     for intent in intents {
         let Some(group) = row.shape.group(&intent.slot.group) else { continue };
         for (on, condition) in &group.policy.after {
