@@ -229,12 +229,8 @@ fn a_lost_lease_ends_the_doubt() {
     let mut world = under_way(HookPoint::PreStart);
     dies(&mut world, HookPoint::PreStart, Seen::Lost);
     let attempt = node(&world).attempt;
-    let looked = Fact::Looked {
-        slot: slot("web-0"),
-        attempt,
-        look: Look::Absent,
-        visibility: Millis::from_secs(5),
-    };
+    let looked =
+        Fact::Looked { slot: slot("web-0"), attempt, look: Look::Absent, visibility: Millis::ZERO };
     assert_eq!(world.state.fold(looked, world.now), Verdict::Applied);
     let record = node(&world);
     assert!(record.hold.is_none() && record.ambiguity.is_none());
