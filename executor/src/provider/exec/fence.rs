@@ -14,6 +14,8 @@ use std::{
 use reconciler_core::{effect::FailureClass, id::Fence};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::seam::FENCE_FILE;
+
 /// Time between two tries for the lock; another controller's call holds it for longer only at a handover.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -124,7 +126,7 @@ impl FenceFile {
     }
 
     fn seen(&self) -> Result<Fence, FenceError> {
-        let path = self.directory.join("fence");
+        let path = self.directory.join(FENCE_FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fence::default()),
@@ -135,7 +137,7 @@ impl FenceFile {
 
     /// Replaces the number as a whole, and has it on disk before any effect under it.
     fn write(&self, fence: Fence) -> Result<(), FenceError> {
-        let (path, draft) = (self.directory.join("fence"), self.directory.join("fence.new"));
+        let (path, draft) = (self.directory.join(FENCE_FILE), self.directory.join("fence.new"));
         let replace = || {
             let mut file = OpenOptions::new()
                 .create(true)

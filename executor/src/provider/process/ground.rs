@@ -34,7 +34,7 @@ use super::{
     spawners::Spawners,
     sweep::Sweeper,
 };
-use crate::seam::{EffectContext, ProviderPlace};
+use crate::seam::{EffectContext, FENCE_FILE, ProviderPlace};
 
 /// Released attempts that are remembered; enough for every attempt that is under way at once.
 const RELEASED_MAX: usize = 65_536;
@@ -64,7 +64,7 @@ impl Ground {
     pub(super) fn new(mut place: ProviderPlace, log_max_bytes: u64) -> Self {
         place.state_dir = resolved(&place.state_dir);
         Self {
-            fence: FenceFile::new(place.state_dir.join("fence")),
+            fence: FenceFile::new(place.state_dir.join(FENCE_FILE)),
             ports: Ports::default(),
             inherited: Inherited::read(),
             rotation: Rotation::new(log_max_bytes),
