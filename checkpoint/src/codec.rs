@@ -1,6 +1,6 @@
 //! Between columns and typed values: a column holds signed 64-bit integers, text or bytes only.
 
-use std::{error::Error, str::FromStr};
+use std::{error::Error, fmt::Write as _, str::FromStr};
 
 use reconciler_core::{id::Uuid, time::Timestamp};
 use rusqlite::{Row, types::Type};
@@ -49,6 +49,14 @@ pub(crate) fn uuid(row: &Row<'_>, column: &str) -> rusqlite::Result<Uuid> {
     row.get(column).map(Uuid::from_bytes)
 }
 
+/// What is wrong, without what only the database's own words would add.
+pub(crate) fn why(error: &rusqlite::Error) -> String {
+    if let rusqlite::Error::FromSqlConversionFailure(_column, _kind, cause) = error {
+        return cause.to_string();
+    }
+    error.to_string()
+}
+
 /// True for an error that lies in one row alone, so that the other rows can still be trusted (C17).
 pub(crate) const fn is_of_row(error: &rusqlite::Error) -> bool {
     matches!(
@@ -58,4 +66,14 @@ pub(crate) const fn is_of_row(error: &rusqlite::Error) -> bool {
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::Utf8Error(..)
     )
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    text
 }

@@ -13,11 +13,6 @@ use rusqlite::Row;
 
 use crate::codec::number;
 
-/// How many events are kept.
-pub const EVENTS_KEPT: u64 = 10_000;
-/// How many passes are kept.
-pub const PASSES_KEPT: u64 = 1_000;
-
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {

@@ -15,6 +15,7 @@
 //! Not here: decisions (`reconciler-core`), providers (`executor`), the loop (`driver`).
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+pub mod care;
 mod codec;
 pub mod event;
 pub mod operation;
@@ -22,7 +23,9 @@ pub mod owner;
 pub mod paths;
 pub mod reader;
 pub mod record;
+pub mod retention;
 pub mod scan;
 mod schema;
 pub mod step;
 pub mod store;
+mod sum;

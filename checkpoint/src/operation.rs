@@ -15,9 +15,6 @@ use crate::{
     step::StepRow,
 };
 
-/// How many closed operations are kept with their steps.
-pub const CLOSED_KEPT: u64 = 2_000;
-
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {

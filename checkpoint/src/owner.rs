@@ -22,7 +22,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::codec::{num, number, parsed, time};
+use crate::{
+    codec::{num, number, parsed, time},
+    sum::{self, sum},
+};
 
 /// Tries for the lock: somebody who only asks whether it is held holds it for an instant.
 const LOCK_TRIES: u32 = 6;
@@ -74,8 +77,49 @@ impl OwnerRecord {
     }
 
     /// The present owner, if there ever was one.
+    ///
+    /// The sum is checked where it is there: a file of an older schema has no such column, and is asked as well.
     pub(crate) fn find(conn: &Connection) -> rusqlite::Result<Option<Self>> {
-        conn.query_row("SELECT * FROM owner", [], Self::read).optional()
+        let mut statement = conn.prepare("SELECT * FROM owner")?;
+        let has_sum = statement.column_index("sum").is_ok();
+        let read = |row: &Row<'_>| {
+            let owner = Self::read(row)?;
+            if has_sum {
+                sum::check(row, &owner.parts().each_ref().map(Vec::as_slice))?;
+            }
+            Ok(owner)
+        };
+        statement.query_row([], read).optional()
+    }
+
+    /// What the row's sum is over.
+    fn parts(&self) -> [Vec<u8>; 6] {
+        [
+            self.run.as_bytes().to_vec(),
+            self.name.as_str().into(),
+            self.pid.to_le_bytes().to_vec(),
+            self.started.as_millis().to_le_bytes().to_vec(),
+            self.host.as_bytes().to_vec(),
+            self.fence.get().to_le_bytes().to_vec(),
+        ]
+    }
+
+    /// Makes this the owner.
+    pub(crate) fn write(&self, conn: &Connection) -> rusqlite::Result<()> {
+        conn.execute(
+            "INSERT OR REPLACE INTO owner (only_row, run, name, pid, started_at, host, fence, sum) \
+             VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                self.run.to_string(),
+                self.name.as_str(),
+                self.pid,
+                time(self.started),
+                self.host,
+                num(self.fence.get()),
+                sum(&self.parts().each_ref().map(Vec::as_slice)),
+            ],
+        )
+        .map(drop)
     }
 }
 
@@ -86,17 +130,8 @@ pub(crate) fn take(
     previous: Option<&OwnerRecord>,
 ) -> rusqlite::Result<Fence> {
     let fence = previous.map_or(Fence::new(1), |owner| owner.fence.next());
-    conn.execute(
-        "INSERT OR REPLACE INTO owner VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)",
-        params![
-            claim.run.to_string(),
-            claim.name.as_str(),
-            claim.pid,
-            time(claim.started),
-            claim.host,
-            num(fence.get())
-        ],
-    )?;
+    let OwnerClaim { run, name, pid, started, host } = claim.clone();
+    OwnerRecord { run, name, pid, started, host, fence }.write(conn)?;
     Ok(fence)
 }
 
@@ -139,6 +174,17 @@ impl RunLock {
     pub(crate) fn was_used(&self) -> io::Result<bool> {
         let mut first = [0];
         (&self.file).read(&mut first).map(|n| n > 0)
+    }
+
+    /// The run that a journal was made for under the lock at `path`, if one was.
+    pub(crate) fn run(path: &Path) -> io::Result<Option<Uuid>> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let first = text.lines().next().and_then(|line| line.strip_prefix("levelhead "));
+        Ok(first.and_then(|run| run.parse().ok()))
     }
 
     /// Notes that a journal of `run` stands beside this lock.

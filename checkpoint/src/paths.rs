@@ -64,6 +64,29 @@ impl StatePaths {
         self.dir.join("journal.db")
     }
 
+    /// A journal that takes the place of the present one: it is the journal from the moment it stands here, and
+    /// whoever takes the run next moves it to [`journal`](Self::journal).
+    pub fn next_journal(&self) -> PathBuf {
+        self.dir.join("journal.db.next")
+    }
+
+    /// The file that is the journal now, if there is one.
+    pub(crate) fn present_journal(&self) -> Option<PathBuf> {
+        // The new one may reach its place between two looks: it is looked for on both sides of the old name.
+        let names = [self.next_journal(), self.journal(), self.next_journal(), self.journal()];
+        names.into_iter().find(|name| name.exists())
+    }
+
+    /// Where journals go that were set aside.
+    pub fn quarantine(&self) -> PathBuf {
+        self.dir.join("quarantine")
+    }
+
+    /// Where the backups stand that were made before a compaction.
+    pub fn backups(&self) -> PathBuf {
+        self.dir.join("backups")
+    }
+
     /// The file that the driver holds locked for life.
     pub fn lock(&self) -> PathBuf {
         self.dir.join("lock")
@@ -79,8 +102,13 @@ impl StatePaths {
         self.dir.join("logs")
     }
 
+    /// The directory with those of the providers.
+    pub fn providers(&self) -> PathBuf {
+        self.dir.join("providers")
+    }
+
     /// The directory that a provider may keep things in.
     pub fn provider(&self, provider: &ProviderName) -> PathBuf {
-        self.dir.join("providers").join(provider.as_str())
+        self.providers().join(provider.as_str())
     }
 }

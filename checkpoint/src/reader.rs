@@ -13,7 +13,7 @@ use crate::{
     scan::{self, Recovered},
     schema,
     step::StepRow,
-    store::{OpenError, open_reading},
+    store::{Beside, OpenError, open_reading},
 };
 
 /// A journal, open for reading.
@@ -21,6 +21,7 @@ use crate::{
 pub struct Reader {
     conn: Connection,
     paths: StatePaths,
+    beside: Beside,
 }
 
 impl Reader {
@@ -31,13 +32,17 @@ impl Reader {
     /// else's, and if it cannot be read.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         let paths = StatePaths::new(dir);
-        let conn = open_reading(&paths)?;
-        schema::check(&conn).map_err(|error| OpenError::schema(&paths.journal(), error))?;
-        Ok(Self { conn, paths })
+        let beside = Beside::note(&paths.journal());
+        let opened = open_reading(&paths).and_then(|conn| {
+            schema::check(&conn).map_err(|error| OpenError::schema(&paths.journal(), error))?;
+            Ok(conn)
+        });
+        let conn = opened.map_err(|error| beside.after_look(&paths, error))?;
+        Ok(Self { conn, paths, beside })
     }
 
     fn named(&self, error: rusqlite::Error) -> OpenError {
-        OpenError::sql(&self.paths.journal(), error)
+        self.beside.after_look(&self.paths, OpenError::sql(&self.paths.journal(), error))
     }
 
     /// Everything that a driver would start from, of one moment.
@@ -45,9 +50,8 @@ impl Reader {
     /// # Errors
     /// Fails if the file is damaged or cannot be read; single bad rows are reported inside.
     pub fn recovered(&mut self) -> Result<Recovered, OpenError> {
-        let path = self.paths.journal();
         let mut read = || scan::scan(&*self.conn.transaction()?);
-        read().map_err(|error| OpenError::sql(&path, error))
+        read().map_err(|error| self.named(error))
     }
 
     /// Events in the order of their numbers: those after `after`, or the newest if that is not given; at most
@@ -120,21 +124,6 @@ impl Reader {
     /// Fails if the lock cannot be asked.
     pub fn is_locked(&self) -> Result<bool, OpenError> {
         is_locked(self.paths.dir())
-    }
-
-    /// Reads the whole file and checks its structure; slow, and for the command that verifies a journal.
-    ///
-    /// # Errors
-    /// Fails with what is damaged.
-    pub fn verify(&self) -> Result<(), OpenError> {
-        let said = self
-            .conn
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-            .map_err(|error| self.named(error))?;
-        match said.as_str() {
-            "ok" => Ok(()),
-            _ => Err(OpenError::Damaged { path: self.paths.journal(), what: said }),
-        }
     }
 
     fn rows<T>(

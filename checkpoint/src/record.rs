@@ -12,10 +12,10 @@ use reconciler_core::{
 };
 use rusqlite::{Row, types::Type};
 
-use crate::codec::{misread, number};
-
-/// How many generations of the shape are kept.
-pub const SHAPES_KEPT: u64 = 1_000;
+use crate::{
+    codec::{misread, number},
+    sum,
+};
 
 /// What happens to a slot's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,11 +99,14 @@ pub struct ShapeRow {
 }
 
 impl ShapeRow {
-    pub(crate) const COLUMNS: &str = "shape, source, who, plan, file_digest, at";
+    pub(crate) const COLUMNS: &str = "generation, shape, source, who, plan, file_digest, at, sum";
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let shape: ClusterShape = serde_json::from_slice(row.get_ref("shape")?.as_bytes()?)
-            .map_err(|error| misread(Type::Blob, error))?;
+        let json = row.get_ref("shape")?.as_bytes()?;
+        let generation = number(row, "generation")?;
+        sum::check(row, &[&generation.to_le_bytes(), json])?;
+        let shape: ClusterShape =
+            serde_json::from_slice(json).map_err(|error| misread(Type::Blob, error))?;
         let source = row.get_ref("source")?.as_str()?;
         let source = ShapeSource::ALL
             .into_iter()

@@ -8,20 +8,23 @@ use std::{collections::BTreeMap, sync::Arc};
 use reconciler_core::{
     hold::Hold,
     id::{
-        Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanSerial, RevisionDigest, StepId,
+        Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial,
+        RevisionDigest, StepId,
     },
     observed::{NodeRecord, Rollout},
     redact::Redacted,
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::Type};
+use serde::de::DeserializeOwned;
 
 use crate::{
-    codec::{is_of_row, misread, number, parsed},
+    codec::{is_of_row, misread, number, parsed, why},
     event::EventRow,
     operation::{OpenOperation, OperationRow},
     owner::OwnerRecord,
-    record::ShapeRow,
+    record::{ShapeRow, UsedPlan},
     step::StepRow,
+    sum,
 };
 
 /// How many of the newest events a scan brings along.
@@ -66,7 +69,7 @@ pub struct Recovered {
     pub shape: Option<ShapeRow>,
     /// The digest of the file as it was last applied.
     pub file_digest: Option<String>,
-    /// How many plans were confirmed.
+    /// The serial that the next plan carries: one higher than that of the newest that was confirmed.
     pub serial: PlanSerial,
     /// The newest pass.
     pub last_pass: PassNumber,
@@ -88,8 +91,15 @@ pub struct Recovered {
     pub unreadable: Vec<Unreadable>,
 }
 
+/// The tables that decisions start from; small beside the history, and so checked whole whenever they are read.
+const DECIDING: [&str; 6] = ["owner", "shape", "used_plan", "record", "group_hold", "rollout"];
+
 /// Reads everything. The caller holds a transaction, so that it is of one moment.
 pub(crate) fn scan(conn: &Connection) -> rusqlite::Result<Recovered> {
+    for table in DECIDING {
+        // Without this a page that lost its count of rows would pass for an empty table.
+        check_structure(conn, table)?;
+    }
     let mut unreadable = Vec::new();
     let owner = OwnerRecord::find(conn)?;
     let shape = present_shape(conn)?;
@@ -99,7 +109,9 @@ pub(crate) fn scan(conn: &Connection) -> rusqlite::Result<Recovered> {
         previous_owner: owner,
         file_digest: shape.as_ref().and_then(|shape| shape.file_digest.clone()),
         shape,
-        serial: PlanSerial::new(top("SELECT count(*) FROM used_plan")?.cast_unsigned()),
+        serial: PlanSerial::new(
+            top("SELECT coalesce(max(serial) + 1, 0) FROM used_plan")?.cast_unsigned(),
+        ),
         last_pass: PassNumber::new(
             top("SELECT coalesce(max(number), 0) FROM pass")?.cast_unsigned(),
         ),
@@ -116,6 +128,13 @@ pub(crate) fn scan(conn: &Connection) -> rusqlite::Result<Recovered> {
         events: events_tail(conn, &mut unreadable)?,
         unreadable,
     })
+}
+
+/// Fails unless the pages of `table` and of its indexes are as they must be.
+fn check_structure(conn: &Connection, table: &str) -> rusqlite::Result<()> {
+    let sql = format!("PRAGMA integrity_check('{table}')");
+    let said: String = conn.query_row(&sql, [], |row| row.get(0))?;
+    if said == "ok" { Ok(()) } else { Err(misread(Type::Null, format!("{table}: {said}"))) }
 }
 
 /// The newest shape; one that cannot be read is an error, since nothing may be decided without it.
@@ -140,12 +159,8 @@ fn read_all<T>(
         match read(row) {
             Ok(value) => all.push(value),
             Err(error) if is_of_row(&error) => {
-                let key = row.get_ref(key)?;
-                let key = match key.as_i64() {
-                    Ok(number) => number.to_string(),
-                    Err(_text) => String::from_utf8_lossy(key.as_bytes()?).into_owned(),
-                };
-                unreadable.push(Unreadable { kind, key, why: error.to_string().into() });
+                let key = self::key(row, key)?;
+                unreadable.push(Unreadable { kind, key, why: why(&error).into() });
             }
             Err(error) => return Err(error),
         }
@@ -153,24 +168,55 @@ fn read_all<T>(
     Ok(all)
 }
 
+/// The key of a row as it stands there.
+pub(crate) fn key(row: &Row<'_>, column: &str) -> rusqlite::Result<String> {
+    let key = row.get_ref(column)?;
+    Ok(match key.as_i64() {
+        Ok(number) => number.to_string(),
+        Err(_text) => String::from_utf8_lossy(key.as_bytes()?).into_owned(),
+    })
+}
+
+/// Reads a JSON value whose sum is over its key and itself.
+fn summed<T: DeserializeOwned>(row: &Row<'_>, (key, value): (&str, &str)) -> rusqlite::Result<T> {
+    let json = row.get_ref(value)?.as_blob()?;
+    sum::check(row, &[row.get_ref(key)?.as_bytes()?, json])?;
+    serde_json::from_slice(json).map_err(|error| misread(Type::Blob, error))
+}
+
 fn records(
     conn: &Connection,
     unreadable: &mut Vec<Unreadable>,
 ) -> rusqlite::Result<Vec<NodeRecord>> {
     let mut shared = Shared::default();
-    let sql = "SELECT slot, record FROM record";
+    let sql = "SELECT slot, record, sum FROM record";
     let mut all = read_all(conn, sql, (RowKind::Record, "slot"), unreadable, |row| {
-        let slot: LogicalNodeId = parsed(row, "slot")?;
-        let mut record: NodeRecord = serde_json::from_slice(row.get_ref("record")?.as_blob()?)
-            .map_err(|error| misread(Type::Blob, error))?;
-        if record.slot != slot {
-            return Err(misread(Type::Blob, format!("the record is for {}", record.slot)));
-        }
+        let mut record = record(row)?;
         shared.share(&mut record);
         Ok(record)
     })?;
     all.sort_unstable_by(|a, b| a.slot.cmp(&b.slot));
     Ok(all)
+}
+
+/// One slot's record.
+pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<NodeRecord> {
+    let slot: LogicalNodeId = parsed(row, "slot")?;
+    let record: NodeRecord = summed(row, ("slot", "record"))?;
+    if record.slot != slot {
+        return Err(misread(Type::Blob, format!("the record is for {}", record.slot)));
+    }
+    Ok(record)
+}
+
+/// One group's hold.
+pub(crate) fn group_hold(row: &Row<'_>) -> rusqlite::Result<(GroupId, Hold)> {
+    Ok((parsed(row, "node_group")?, summed(row, ("node_group", "hold"))?))
+}
+
+/// One group's update.
+pub(crate) fn rollout(row: &Row<'_>) -> rusqlite::Result<(GroupId, Rollout)> {
+    Ok((parsed(row, "node_group")?, summed(row, ("node_group", "rollout"))?))
 }
 
 /// Makes equal specs and policies one allocation again, as they were before they were written.
@@ -201,22 +247,16 @@ fn group_holds(
     conn: &Connection,
     unreadable: &mut Vec<Unreadable>,
 ) -> rusqlite::Result<Vec<(GroupId, Hold)>> {
-    let sql = "SELECT node_group, hold FROM group_hold ORDER BY node_group";
-    read_all(conn, sql, (RowKind::GroupHold, "node_group"), unreadable, |row| {
-        let hold = serde_json::from_slice(row.get_ref("hold")?.as_blob()?);
-        Ok((parsed(row, "node_group")?, hold.map_err(|error| misread(Type::Blob, error))?))
-    })
+    let sql = "SELECT node_group, hold, sum FROM group_hold ORDER BY node_group";
+    read_all(conn, sql, (RowKind::GroupHold, "node_group"), unreadable, group_hold)
 }
 
 fn rollouts(
     conn: &Connection,
     unreadable: &mut Vec<Unreadable>,
 ) -> rusqlite::Result<Vec<(GroupId, Rollout)>> {
-    let sql = "SELECT node_group, rollout FROM rollout ORDER BY node_group";
-    read_all(conn, sql, (RowKind::Rollout, "node_group"), unreadable, |row| {
-        let rollout = serde_json::from_slice(row.get_ref("rollout")?.as_blob()?);
-        Ok((parsed(row, "node_group")?, rollout.map_err(|error| misread(Type::Blob, error))?))
-    })
+    let sql = "SELECT node_group, rollout, sum FROM rollout ORDER BY node_group";
+    read_all(conn, sql, (RowKind::Rollout, "node_group"), unreadable, rollout)
 }
 
 fn open_operations(
@@ -253,6 +293,19 @@ fn events_tail(
     let mut tail = read_all(conn, &sql, (RowKind::Event, "seq"), unreadable, EventRow::read)?;
     tail.reverse();
     Ok(tail)
+}
+
+/// The hashes of all plans that were confirmed. One that cannot be read is an error: it could be used twice.
+pub(crate) fn used_plans(conn: &Connection) -> rusqlite::Result<Vec<PlanHash>> {
+    let mut statement = conn.prepare("SELECT hash, serial, sum FROM used_plan")?;
+    statement.query_map([], |row| used_plan(row).map(|plan| plan.hash))?.collect()
+}
+
+/// One confirmed plan.
+pub(crate) fn used_plan(row: &Row<'_>) -> rusqlite::Result<UsedPlan> {
+    let serial = number(row, "serial")?;
+    sum::check(row, &[row.get_ref("hash")?.as_bytes()?, &serial.to_le_bytes()])?;
+    Ok(UsedPlan { hash: parsed(row, "hash")?, serial: PlanSerial::new(serial) })
 }
 
 /// Numbers that only the tests' differential law and the reader compare.

@@ -14,9 +14,6 @@ use rusqlite::{Row, types::Type};
 
 use crate::codec::{misread, number, parsed, time_if_any, uuid};
 
-/// How many of the newest steps of closed operations are kept.
-pub const STEPS_KEPT: u64 = 50_000;
-
 /// What became of a step that was written earlier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepWrite {

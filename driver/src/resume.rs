@@ -6,13 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use checkpoint::scan::{Recovered, RowKind};
+use checkpoint::scan::{Recovered, RowKind, Unreadable};
 use executor::seam::Capabilities;
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Transition},
     hold::{Hold, HoldCode},
-    id::{AttemptOrdinal, Fence, LogicalNodeId, ProviderName, RunName, Uuid},
+    id::{AttemptOrdinal, Fence, GroupId, LogicalNodeId, ProviderName, RunName, Uuid},
     observed::ClusterState,
     reconcile::Parked,
     redact::Redacted,
@@ -42,7 +42,9 @@ impl State {
         let source = recovered.shape.as_ref().map(|row| row.source);
         let shape = recovered.shape.as_ref().map(|row| Arc::new(row.shape.redigested()));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
-        let cluster = ClusterState::restore(recovered.records, recovered.group_holds, now)
+        let lost = recovered.unreadable.iter().filter_map(|bad| lost_hold(bad, now));
+        let holds: Vec<_> = recovered.group_holds.into_iter().chain(lost).collect();
+        let cluster = ClusterState::restore(recovered.records, holds, now)
             .with_rollouts(recovered.rollouts, now);
         let open =
             recovered.open_operations.iter().map(|open| (open.row.group.clone(), open.row.id));
@@ -114,6 +116,13 @@ impl State {
         // The placeholder is not journaled: the row that cannot be read stays as evidence.
         drop(self.cluster.take_dirty());
     }
+}
+
+/// A group whose hold cannot be read stays held: what it was for is not known to be over (C17).
+fn lost_hold(bad: &Unreadable, now: Timestamp) -> Option<(GroupId, Hold)> {
+    let group = bad.key.parse().ok().filter(|_| bad.kind == RowKind::GroupHold)?;
+    let text = Redacted::new(&format!("its hold cannot be read: {}", bad.why));
+    Some((group, Hold { code: HoldCode::Unrecognised, text, since: now }))
 }
 
 /// A journaled event as it is shown.

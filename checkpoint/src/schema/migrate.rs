@@ -3,16 +3,22 @@
 //! Migrations are contiguous, and each is remembered with the digest of its text: a file whose history differs
 //! from this program's is not guessed at. Reading never migrates.
 
-use std::fmt::Write as _;
-
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
+use crate::codec::hex;
+
 /// Marks a file as a journal of Levelhead: `LvHd`.
-const APPLICATION_ID: i32 = 0x4c76_4864;
+pub(crate) const APPLICATION_ID: i32 = 0x4c76_4864;
+/// Marks a file as a backup of one: `LvBk`.
+pub(crate) const BACKUP_ID: i32 = 0x4c76_426b;
 
 /// Every migration in order; an entry is never edited once released.
-const MIGRATIONS: [&str; 2] = [include_str!("0001_journal.sql"), include_str!("0002_rollout.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("0001_journal.sql"),
+    include_str!("0002_rollout.sql"),
+    include_str!("0003_sums.sql"),
+];
 
 const MIGRATION_TABLE: &str = "CREATE TABLE migration (
     version INTEGER PRIMARY KEY,
@@ -35,13 +41,45 @@ pub(crate) enum SchemaError {
 }
 
 /// The newest schema.
-fn known() -> u32 {
+pub(crate) fn known() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
 /// Checks that the file is a journal with the present schema; writes nothing.
 pub(crate) fn check(conn: &Connection) -> Result<(), SchemaError> {
-    let found = version(conn)?;
+    match application(conn)? {
+        BACKUP_ID => Err(SchemaError::Foreign(
+            "it is a backup; `levelhead journal restore` puts it in the journal's place",
+        )),
+        _other => check_as(conn, APPLICATION_ID),
+    }
+}
+
+/// Checks that the file is a backup with the present schema or an older one; writes nothing.
+pub(crate) fn check_backup(conn: &Connection) -> Result<(), SchemaError> {
+    match check_as(conn, BACKUP_ID) {
+        Ok(()) | Err(SchemaError::Older { .. }) => Ok(()),
+        Err(SchemaError::Empty) => Err(SchemaError::Foreign("it is empty")),
+        Err(other) => Err(other),
+    }
+}
+
+/// Every table and index with the text that made it, as they must be in a file of the present schema.
+pub(crate) fn objects_expected() -> Result<Vec<(String, Option<String>)>, SchemaError> {
+    let mut conn = Connection::open_in_memory()?;
+    let tx = conn.transaction()?;
+    bring_up(&tx)?;
+    Ok(objects(&tx)?)
+}
+
+/// Every table and index of a file with the text that made it.
+pub(crate) fn objects(conn: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+    conn.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+fn check_as(conn: &Connection, application: i32) -> Result<(), SchemaError> {
+    let found = version(conn, application)?;
     match found.cmp(&known()) {
         std::cmp::Ordering::Less => Err(SchemaError::Older { found, known: known() }),
         std::cmp::Ordering::Equal => Ok(()),
@@ -49,9 +87,9 @@ pub(crate) fn check(conn: &Connection) -> Result<(), SchemaError> {
     }
 }
 
-/// Brings the file to the present schema, creating it in an empty one.
-pub(crate) fn bring_up(conn: &mut Connection) -> Result<(), SchemaError> {
-    let found = match version(conn) {
+/// Brings the file to the present schema, creating it in an empty one; the caller holds a transaction.
+pub(crate) fn bring_up(tx: &Transaction<'_>) -> Result<(), SchemaError> {
+    let found = match version(tx, APPLICATION_ID) {
         Ok(found) if found > known() => {
             return Err(SchemaError::Newer { found, known: known() });
         }
@@ -62,7 +100,6 @@ pub(crate) fn bring_up(conn: &mut Connection) -> Result<(), SchemaError> {
     if found == known() {
         return Ok(());
     }
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if found == 0 {
         tx.pragma_update(None, "application_id", APPLICATION_ID)?;
         tx.execute_batch(MIGRATION_TABLE)?;
@@ -74,19 +111,26 @@ pub(crate) fn bring_up(conn: &mut Connection) -> Result<(), SchemaError> {
         }
     }
     tx.pragma_update(None, "user_version", known())?;
-    tx.commit()?;
     Ok(())
 }
 
+fn application(conn: &Connection) -> rusqlite::Result<i32> {
+    conn.pragma_query_value(None, "application_id", |row| row.get(0))
+}
+
 /// The file's schema version, after its history was compared with ours.
-fn version(conn: &Connection) -> Result<u32, SchemaError> {
-    let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+fn version(conn: &Connection, expected: i32) -> Result<u32, SchemaError> {
+    let application = application(conn)?;
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 && application == 0 {
         return Err(SchemaError::Empty);
     }
-    if application != APPLICATION_ID {
-        return Err(SchemaError::Foreign("it is a database, and not a journal of levelhead"));
+    if application != expected {
+        let what = match expected {
+            BACKUP_ID => "it is a database, and not a backup of a journal",
+            _journal => "it is a database, and not a journal of levelhead",
+        };
+        return Err(SchemaError::Foreign(what));
     }
     let version: u32 = conn.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > known() {
@@ -112,10 +156,5 @@ fn version(conn: &Connection) -> Result<u32, SchemaError> {
 }
 
 fn digest(sql: &str) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(sql.as_bytes()) {
-        // Writing to a string cannot fail.
-        write!(text, "{byte:02x}").unwrap_or_default();
-    }
-    text
+    hex(&Sha256::digest(sql.as_bytes()))
 }

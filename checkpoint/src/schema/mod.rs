@@ -2,4 +2,7 @@
 
 mod migrate;
 
-pub(crate) use migrate::{SchemaError, bring_up, check};
+pub(crate) use migrate::{
+    APPLICATION_ID, BACKUP_ID, SchemaError, bring_up, check, check_backup, known, objects,
+    objects_expected,
+};

@@ -19,6 +19,7 @@ use crate::{
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow, UsedPlan},
     scan,
     step::StepWrite,
+    sum::sum,
 };
 
 /// Why a commit was not applied.
@@ -104,22 +105,27 @@ impl Apply<'_> {
             follows.map_err(|error| Fault::Refused(StoreError::Shape(error)))?;
         }
         let sql = "INSERT OR REPLACE INTO shape (generation, shape, source, who, plan, \
-                   file_digest, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                   file_digest, at, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let generation = row.shape.generation.get();
+        let json = encode("the shape", &row.shape)?;
         let values = params![
-            num(row.shape.generation.get()),
-            encode("the shape", &row.shape)?,
+            num(generation),
+            json,
             row.source.as_str(),
             row.who.as_str(),
             row.plan.map(|plan| plan.to_string()),
             row.file_digest,
-            time(row.at)
+            time(row.at),
+            sum(&[&generation.to_le_bytes(), &json])
         ];
         self.run(sql, values).map(drop)
     }
 
     fn used_plan(&mut self, plan: &UsedPlan, at: Timestamp) -> Applied {
-        let sql = "INSERT INTO used_plan VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        let values = params![plan.hash.to_string(), num(plan.serial.get()), time(at)];
+        let sql = "INSERT INTO used_plan VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+        let hash = plan.hash.to_string();
+        let sum = sum(&[hash.as_bytes(), &plan.serial.get().to_le_bytes()]);
+        let values = params![hash, num(plan.serial.get()), time(at), sum];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::PlanUsed(plan.hash))),
             _inserted => Ok(()),
@@ -178,8 +184,10 @@ impl Apply<'_> {
             .optional()?
             .ok_or_else(unknown)?;
         let checkpoint = StepCheckpoint::new(slot, write.mark);
+        // What was sent in full is for those who look into a doubt; once it ended, its kind is enough.
         let sql = "UPDATE step SET checkpoint = ?2, rank = CASE WHEN rank IS NULL THEN NULL \
-                   ELSE ?3 END, result = ?4, finished_at = ?5 WHERE id = ?1";
+                   ELSE ?3 END, result = ?4, finished_at = ?5, \
+                   command = CASE WHEN ?5 IS NULL THEN command ELSE x'' END WHERE id = ?1";
         let values = params![
             num(write.step.get()),
             checkpoint.to_string(),
@@ -244,10 +252,11 @@ impl Apply<'_> {
     fn record(&mut self, write: &RecordWrite) -> Applied {
         match write {
             RecordWrite::Put(record) => {
-                let sql = "INSERT INTO record VALUES (?1, ?2) \
-                           ON CONFLICT (slot) DO UPDATE SET record = excluded.record";
-                let json = encode("a record", record)?;
-                self.run(sql, params![record.slot.to_string(), json])
+                let sql = "INSERT INTO record VALUES (?1, ?2, ?3) ON CONFLICT (slot) \
+                           DO UPDATE SET record = excluded.record, sum = excluded.sum";
+                let (slot, json) = (record.slot.to_string(), encode("a record", record)?);
+                let sum = sum(&[slot.as_bytes(), &json]);
+                self.run(sql, params![slot, json, sum])
             }
             RecordWrite::Remove(slot) => {
                 self.run("DELETE FROM record WHERE slot = ?1", [slot.to_string()])
@@ -260,8 +269,9 @@ impl Apply<'_> {
         let group = write.group.as_str();
         match &write.hold {
             Some(hold) => {
-                let sql = "INSERT OR REPLACE INTO group_hold VALUES (?1, ?2)";
-                self.run(sql, params![group, encode("a hold", hold)?])
+                let sql = "INSERT OR REPLACE INTO group_hold VALUES (?1, ?2, ?3)";
+                let json = encode("a hold", hold)?;
+                self.run(sql, params![group, json, sum(&[group.as_bytes(), &json])])
             }
             None => self.run("DELETE FROM group_hold WHERE node_group = ?1", [group]),
         }
@@ -272,8 +282,9 @@ impl Apply<'_> {
         let group = write.group.as_str();
         match &write.rollout {
             Some(rollout) => {
-                let sql = "INSERT OR REPLACE INTO rollout VALUES (?1, ?2)";
-                self.run(sql, params![group, encode("an update", rollout)?])
+                let sql = "INSERT OR REPLACE INTO rollout VALUES (?1, ?2, ?3)";
+                let json = encode("an update", rollout)?;
+                self.run(sql, params![group, json, sum(&[group.as_bytes(), &json])])
             }
             None => self.run("DELETE FROM rollout WHERE node_group = ?1", [group]),
         }

@@ -43,7 +43,7 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct State {
     shape: Option<ShapeRow>,
-    used: BTreeSet<PlanHash>,
+    used: BTreeMap<PlanHash, PlanSerial>,
     operations: BTreeMap<OperationId, OperationRow>,
     steps: BTreeMap<StepId, StepRow>,
     records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
@@ -167,7 +167,7 @@ impl Store for MemoryStore {
     }
 
     fn is_used(&self, hash: &PlanHash) -> bool {
-        self.state.used.contains(hash)
+        self.state.used.contains_key(hash)
     }
 
     fn poll(&mut self) -> Option<Committed> {
@@ -189,7 +189,7 @@ impl State {
             self.shape = Some(row.clone());
         }
         if let Some(plan) = &commit.used_plan
-            && !self.used.insert(plan.hash)
+            && self.used.insert(plan.hash, plan.serial).is_some()
         {
             return Err(StoreError::PlanUsed(plan.hash));
         }
@@ -342,7 +342,7 @@ impl State {
             previous_owner: None,
             shape: self.shape.clone(),
             file_digest: self.shape.as_ref().and_then(|row| row.file_digest.clone()),
-            serial: PlanSerial::new(self.used.len() as u64),
+            serial: self.used.values().max().map_or(PlanSerial::default(), |top| top.next()),
             last_pass: self.passes.keys().next_back().copied().unwrap_or_default(),
             next_operation: last_operation.next(),
             next_step: last_step.next(),

@@ -14,4 +14,8 @@ pub use open::OpenError;
 pub use seam::{Commit, Committed, Store, StoreError, Ticket};
 pub use sqlite::{Journal, JournalLimits, JournalStats};
 
-pub(crate) use open::open_reading;
+pub(crate) use open::{
+    Beside, SHM, WAL, beside, check_own, make_dir, open_file, open_reading, open_writing,
+};
+pub(crate) use prune::prune;
+pub(crate) use sqlite::lock;

@@ -15,7 +15,12 @@ use reconciler_core::id::Uuid;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use rustix::fs::OFlags;
 
-use crate::{codec::is_of_row, owner::OwnerRecord, paths::StatePaths, schema::SchemaError};
+use crate::{
+    codec::{is_of_row, why},
+    owner::{OwnerRecord, RunLock},
+    paths::StatePaths,
+    schema::SchemaError,
+};
 
 /// How long a reader waits for the lock of another one's recovery.
 const BUSY: Duration = Duration::from_secs(5);
@@ -101,7 +106,7 @@ fn held_by(owner: Option<&OwnerRecord>) -> String {
 }
 
 impl OpenError {
-    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source: Box::new(source) }
     }
 
@@ -128,13 +133,19 @@ impl OpenError {
 pub(crate) fn damage(path: &Path, error: &rusqlite::Error) -> Option<OpenError> {
     let code = error.sqlite_error_code();
     // Tables are strict and written by us alone: a misread that is not of a single row is damage as well.
-    let broken = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-        || is_of_row(error);
-    broken.then(|| OpenError::Damaged { path: path.to_owned(), what: error.to_string() })
+    // A statement of ours that does not compile met another schema than the one that its version names.
+    let broken = matches!(
+        code,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+    ) || matches!(
+        error,
+        rusqlite::Error::SqlInputError { .. } | rusqlite::Error::InvalidColumnName(_)
+    ) || is_of_row(error);
+    broken.then(|| OpenError::Damaged { path: path.to_owned(), what: why(error) })
 }
 
 /// Makes the state directory, for its owner alone.
-pub(super) fn make_dir(dir: &Path) -> Result<(), OpenError> {
+pub(crate) fn make_dir(dir: &Path) -> Result<(), OpenError> {
     let fail = |error| OpenError::io(dir, error);
     match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -155,7 +166,7 @@ pub(super) fn make_dir(dir: &Path) -> Result<(), OpenError> {
 }
 
 /// Refuses links, wrong kinds and other people's files; what is not there yet is fine.
-pub(super) fn check_own(path: &Path, is_dir: bool) -> Result<(), OpenError> {
+pub(crate) fn check_own(path: &Path, is_dir: bool) -> Result<(), OpenError> {
     let refuse = |why| Err(OpenError::Unsafe { path: path.to_owned(), why });
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -180,19 +191,24 @@ pub(super) fn check_own(path: &Path, is_dir: bool) -> Result<(), OpenError> {
 /// Checks every file that `SQLite` will open.
 pub(super) fn check_files(paths: &StatePaths) -> Result<(), OpenError> {
     let db = paths.journal();
-    for end in ["", "-wal", "-shm"] {
-        let mut name = db.clone().into_os_string();
-        name.push(end);
-        check_own(Path::new(&name), false)?;
+    for end in ["", WAL, SHM] {
+        check_own(&beside(&db, end), false)?;
     }
+    check_own(&paths.next_journal(), false)?;
     Ok(())
 }
 
 /// Opens the database for writing; `SQLite` gives the files beside it the mode of this one.
-pub(super) fn open_writing(paths: &StatePaths) -> Result<Connection, OpenError> {
+///
+/// The log is not moved when it is closed again, until somebody says that it may.
+pub(crate) fn open_writing(paths: &StatePaths, was_used: bool) -> Result<Connection, OpenError> {
     check_files(paths)?;
     let path = paths.journal();
     let fail = |error| OpenError::io(&path, error);
+    if was_used && !path.exists() {
+        let what = "it is gone, although a journal was kept here".to_owned();
+        return Err(OpenError::Damaged { path, what });
+    }
     // Made before SQLite sees it, so that it never stands there with a wider mode.
     let made = OpenOptions::new()
         .write(true)
@@ -211,6 +227,7 @@ pub(super) fn open_writing(paths: &StatePaths) -> Result<Connection, OpenError> 
     let tune = || {
         let conn = Connection::open_with_flags(&path, flags)?;
         conn.busy_timeout(BUSY)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.set_prepared_statement_cache_capacity(64);
         // Without this guarantee SQLite compiles some statements anew whenever their parameters change.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -226,12 +243,16 @@ pub(super) fn open_writing(paths: &StatePaths) -> Result<Connection, OpenError> 
 
 /// Opens the database for reading, beside a live driver or without one.
 pub(crate) fn open_reading(paths: &StatePaths) -> Result<Connection, OpenError> {
-    let path = paths.journal();
     check_own(paths.dir(), true)?;
     check_files(paths)?;
-    if !path.exists() {
+    let Some(path) = paths.present_journal() else {
         return Err(OpenError::Missing { dir: paths.dir().to_owned() });
-    }
+    };
+    open_file(&path)
+}
+
+/// Opens one database file for reading.
+pub(crate) fn open_file(path: &Path) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |name: &Path, flags| {
         let conn = Connection::open_with_flags(name, flags)?;
@@ -240,19 +261,80 @@ pub(crate) fn open_reading(paths: &StatePaths) -> Result<Connection, OpenError> 
         conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_row| Ok(()))?;
         Ok(conn)
     };
-    match open(&path, flags) {
+    match open(path, flags) {
         Ok(conn) => Ok(conn),
         // On a medium that cannot be written SQLite cannot make its shared memory; without a write-ahead log
         // nothing is missing from the file itself.
-        Err(error) if cannot_write(&error) && !beside(&path, "-wal").exists() => {
-            open(&immutable(&path), flags | OpenFlags::SQLITE_OPEN_URI)
-                .map_err(|error| OpenError::sql(&path, error))
+        Err(error) if cannot_write(&error) && !beside(path, WAL).exists() => {
+            open(&immutable(path), flags | OpenFlags::SQLITE_OPEN_URI)
+                .map_err(|error| OpenError::sql(path, error))
         }
-        Err(error) => Err(OpenError::sql(&path, error)),
+        Err(error) => Err(OpenError::sql(path, error)),
     }
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+/// What stood beside a journal before it was opened, so that one that is refused leaves nothing new behind.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    path: PathBuf,
+    new: Vec<PathBuf>,
+}
+
+impl Beside {
+    /// Notes which of the files of `SQLite` beside `path` are not there yet.
+    pub(crate) fn note(path: &Path) -> Self {
+        let ends = [WAL, SHM].map(|end| beside(path, end));
+        Self { path: path.to_owned(), new: ends.into_iter().filter(|end| !end.exists()).collect() }
+    }
+
+    /// Takes away what opening made, if the journal is refused because it is damaged; gives the error on.
+    ///
+    /// Nothing is lost with it: a log that was not there before holds nothing, and shared memory never does.
+    pub(crate) fn after(&self, error: OpenError) -> OpenError {
+        if matches!(error, OpenError::Damaged { .. }) {
+            self.forget();
+        }
+        error
+    }
+
+    /// As [`after`](Self::after), for who only looks: beside a driver everything is the driver's.
+    pub(crate) fn after_look(&self, paths: &StatePaths, error: OpenError) -> OpenError {
+        if matches!(error, OpenError::Damaged { .. }) {
+            self.forget_undriven(paths);
+        }
+        error
+    }
+
+    /// Takes away what opening made, unless a driver has the run.
+    pub(crate) fn forget_undriven(&self, paths: &StatePaths) {
+        let lock = paths.lock();
+        if lock.exists()
+            && let Ok(Some(_held)) = RunLock::take(&lock)
+        {
+            self.forget();
+        }
+    }
+
+    /// Takes away what opening made; the caller holds the run.
+    pub(crate) fn forget(&self) {
+        let is_scratch = |path: &&PathBuf| {
+            let len = fs::symlink_metadata(path).map_or(0, |found| found.len());
+            **path == beside(&self.path, SHM) || len == 0
+        };
+        for path in self.new.iter().filter(is_scratch) {
+            // What cannot be taken away is as harmless as it was.
+            fs::remove_file(path).unwrap_or_default();
+        }
+    }
+}
+
+/// The end of the name of a database's log.
+pub(crate) const WAL: &str = "-wal";
+/// The end of the name of a database's shared memory.
+pub(crate) const SHM: &str = "-shm";
+
+/// The name of a file that `SQLite` keeps beside `path`.
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(end);
     name.into()

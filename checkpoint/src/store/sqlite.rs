@@ -14,15 +14,16 @@ use std::{
 };
 
 use reconciler_core::id::{Fence, PlanHash};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 use super::{
-    open::{self, OpenError},
+    open::{self, Beside, OpenError},
+    prune,
     seam::{Commit, Committed, Store, StoreError, Ticket},
     writer::{Job, Shared, Wake, Writer},
 };
 use crate::{
-    codec::parsed,
+    care::succeed,
     owner::{self, OwnerClaim, OwnerRecord, RunLock},
     paths::StatePaths,
     scan::{self, Recovered},
@@ -95,27 +96,33 @@ impl Journal {
         let paths = StatePaths::new(dir);
         open::make_dir(dir)?;
         let lock = lock(&paths)?;
-        let mut conn = open::open_writing(&paths)?;
+        succeed::finish(&paths)?;
         let was_used = lock.was_used().map_err(|error| OpenError::io(&paths.lock(), error))?;
-        let taken = take(&mut conn, &paths, claim, was_used)?;
+        let shared = Arc::new(Shared::default());
+        let beside = Beside::note(&paths.journal());
+        let opened = open::open_writing(&paths, was_used).and_then(|mut conn| {
+            let taken = take(&mut conn, &paths, claim, was_used)?;
+            serve(&mut conn, limits, &shared).map_err(|e| OpenError::sql(&paths.journal(), e))?;
+            Ok((conn, taken))
+        });
+        let (conn, taken) = opened.map_err(|error| beside.after(error))?;
         if !was_used {
             let marked = lock.mark_used(claim.run);
             marked.map_err(|error| OpenError::io(&paths.lock(), error))?;
         }
-        let shared = Arc::new(Shared::default());
-        let mut recovered = start(&mut conn, limits, &shared)
-            .map_err(|error| OpenError::sql(&paths.journal(), error))?;
-        shared.fence.store(taken.fence.get(), Ordering::SeqCst);
-        recovered.previous_owner = taken.previous;
+        taken.used.into_iter().for_each(|hash| shared.use_plan(hash));
+        let recovered = taken.recovered;
+        shared.fence.store(recovered.fence.get(), Ordering::SeqCst);
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (answer, answers) = channel();
         let writer = Writer {
             conn,
-            fence: taken.fence,
+            fence: recovered.fence,
             jobs: queue,
             answers: answer,
             shared: Arc::clone(&shared),
             failed: None,
+            until_prune: prune::due(0),
             wake: Wake(wake),
         };
         let thread = thread::Builder::new().name("journal".to_owned());
@@ -126,7 +133,7 @@ impl Journal {
             answers,
             outstanding: VecDeque::new(),
             last: Ticket(0),
-            fence: taken.fence,
+            fence: recovered.fence,
             shared,
             writer: Some(writer),
             _lock: lock,
@@ -219,7 +226,7 @@ impl Drop for Journal {
 }
 
 /// Takes the lock, or says who has it.
-fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
+pub(crate) fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
     let path = paths.lock();
     open::check_own(&path, false)?;
     let taken = RunLock::take(&path).map_err(|error| OpenError::io(&path, error))?;
@@ -231,11 +238,14 @@ fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
 }
 
 struct Taken {
-    fence: Fence,
-    previous: Option<OwnerRecord>,
+    /// What the journal held, with the fence of the new owner.
+    recovered: Recovered,
+    /// The plans that were confirmed.
+    used: Vec<PlanHash>,
 }
 
-/// Brings the schema up and writes the new owner, unless the file is another run's.
+/// Reads everything, brings the schema up and writes the new owner, in one transaction: a file that is another run's,
+/// or that cannot be read, keeps every byte.
 fn take(
     conn: &mut Connection,
     paths: &StatePaths,
@@ -244,14 +254,15 @@ fn take(
 ) -> Result<Taken, OpenError> {
     let path = paths.journal();
     let sql = |error| OpenError::sql(&path, error);
-    match schema::check(conn) {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+    match schema::check(&tx) {
         Err(SchemaError::Empty) if was_used => {
             let what = "it is empty, although a journal was kept here".to_owned();
             return Err(OpenError::Damaged { path, what });
         }
         Err(SchemaError::Empty) => {}
         Ok(()) | Err(SchemaError::Older { .. }) => {
-            let previous = OwnerRecord::find(conn).map_err(sql)?;
+            let previous = OwnerRecord::find(&tx).map_err(sql)?;
             if let Some(owner) = previous.filter(|owner| owner.run != claim.run) {
                 let dir = paths.dir().to_owned();
                 return Err(OpenError::OtherRun { dir, expected: claim.run, found: owner.run });
@@ -259,41 +270,32 @@ fn take(
         }
         Err(error) => return Err(OpenError::schema(&path, error)),
     }
-    schema::bring_up(conn).map_err(|error| OpenError::schema(&path, error))?;
-    let mut claim_it = || {
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let previous = OwnerRecord::find(&tx)?;
-        let fence = owner::take(&tx, claim, previous.as_ref())?;
+    schema::bring_up(&tx).map_err(|error| OpenError::schema(&path, error))?;
+    let claim_it = || {
+        let mut recovered = scan::scan(&tx)?;
+        let used = scan::used_plans(&tx)?;
+        recovered.fence = owner::take(&tx, claim, recovered.previous_owner.as_ref())?;
         tx.commit()?;
-        Ok(Taken { fence, previous })
+        Ok(Taken { recovered, used })
     };
     claim_it().map_err(sql)
 }
 
-/// Scans, and prepares the connection for its writer.
-fn start(
+/// Prepares the connection for its writer.
+fn serve(
     conn: &mut Connection,
     limits: JournalLimits,
     shared: &Arc<Shared>,
-) -> rusqlite::Result<Recovered> {
+) -> rusqlite::Result<()> {
     if let Some(pages) = limits.pages_max {
         conn.pragma_update(None, "max_page_count", pages)?;
     }
+    // From here on the file is this driver's: the last one to close it may move its log.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     // The hook takes the place of the automatic checkpoint: the writer moves the log when it is idle.
     let pages = Arc::clone(shared);
     conn.wal_hook(Some(move |_log: &mut rusqlite::hooks::Wal, n: std::ffi::c_int| {
         pages.log_pages.store(u32::try_from(n).unwrap_or(0), Ordering::Relaxed);
         Ok(())
-    }))?;
-    let tx = conn.transaction()?;
-    let recovered = scan::scan(&tx)?;
-    {
-        let mut used = tx.prepare("SELECT hash FROM used_plan")?;
-        let mut rows = used.query([])?;
-        while let Some(row) = rows.next()? {
-            shared.use_plan(parsed(row, "hash")?);
-        }
-    }
-    tx.commit()?;
-    Ok(recovered)
+    }))
 }

@@ -15,11 +15,11 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{
     apply::{Apply, Fault},
-    prune::{PRUNE_EVERY, prune},
+    prune,
     seal::seal,
     seam::{Commit, Committed, StoreError, Ticket},
 };
-use crate::owner;
+use crate::{owner, retention::History};
 
 /// From so many commits on a transaction takes no more, so that the first of them does not wait for ever.
 const BATCH_MAX: usize = 256;
@@ -78,6 +78,8 @@ pub(super) struct Writer {
     pub(super) answers: Sender<Committed>,
     pub(super) shared: Arc<Shared>,
     pub(super) failed: Option<StoreError>,
+    /// Rows that may still be written before the history is bounded.
+    pub(super) until_prune: u64,
     pub(super) wake: Wake,
 }
 
@@ -141,7 +143,6 @@ impl Writer {
     }
 
     fn write(&mut self, batch: &[Job]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        let done = self.shared.commits.load(Ordering::Relaxed);
         let mut tx =
             self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
         let present = owner::fence(&tx).map_err(failure)?;
@@ -169,11 +170,14 @@ impl Writer {
                 Err(Fault::Sql(error)) => return Err(failure(error)),
             }
         }
-        let width = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        if done / PRUNE_EVERY != done.saturating_add(width) / PRUNE_EVERY {
-            prune(&tx).map_err(failure)?;
+        let mut until_prune = self.until_prune.saturating_sub(rows);
+        if until_prune == 0 {
+            let now = batch.iter().map(|(_, commit)| commit.at).max().unwrap_or_default();
+            prune::prune(&tx, now, History::bound).map_err(failure)?;
+            until_prune = prune::due(prune::nodes(&tx).map_err(failure)?);
         }
         tx.commit().map_err(failure)?;
+        self.until_prune = until_prune;
         if rows > 0 {
             self.shared.syncs.fetch_add(1, Ordering::Relaxed);
             self.shared.rows.fetch_add(rows, Ordering::Relaxed);

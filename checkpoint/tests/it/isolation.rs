@@ -17,7 +17,7 @@ fn one_bad_record_is_reported_and_the_others_load() {
     drop(journal);
     let db = Connection::open(dir.join("journal.db")).unwrap();
     let spoil = "UPDATE record SET record = \
-                 CAST(replace(CAST(record AS TEXT), '\"new\"', '\"molten\"') AS BLOB) \
+                 CAST(replace(CAST(record AS TEXT), '\"new\"', '\"molten\"') AS BLOB), sum = NULL \
                  WHERE slot = 'web-437'";
     assert_eq!(db.execute(spoil, []).unwrap(), 1);
     drop(db);

@@ -1,11 +1,19 @@
 //! The journal's laws, proved on real files.
 
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
+mod compact;
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod history;
+#[cfg(test)]
+mod inspect;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
@@ -17,6 +25,12 @@ mod reader;
 #[cfg(test)]
 mod refusal;
 #[cfg(test)]
+mod replace;
+#[cfg(test)]
 mod room;
+#[cfg(test)]
+mod size;
+#[cfg(test)]
+mod verify;
 #[cfg(test)]
 mod world;

@@ -1,11 +1,17 @@
 //! A small run to write about: ids, intents, records and commits.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use checkpoint::{
     event::{EventWrite, PassRow, Subject},
     operation::OperationWrite,
     owner::OwnerClaim,
+    reader::Reader,
     record::{RecordWrite, ShapeRow, ShapeSource, UsedPlan},
     scan::Recovered,
     store::{Commit, Journal, Store, StoreError},
@@ -93,8 +99,9 @@ pub(crate) fn plan(n: u64) -> PlanHash {
     PlanHash::of(&n.to_be_bytes())
 }
 
+/// The `n`th plan that is used; the first has serial 0.
 pub(crate) fn used(n: u64) -> UsedPlan {
-    UsedPlan { hash: plan(n), serial: PlanSerial::new(n) }
+    UsedPlan { hash: plan(n), serial: PlanSerial::new(n.saturating_sub(1)) }
 }
 
 pub(crate) fn record(index: u32, at: u64) -> NodeRecord {
@@ -194,4 +201,35 @@ pub(crate) fn facts(mut recovered: Recovered) -> Recovered {
         operation.steps.iter_mut().for_each(|step| step.fence = Fence::default());
     }
     recovered
+}
+
+/// A run with something of every kind in it and one operation open, closed; gives what it holds.
+pub(crate) fn some_life(dir: &Path) -> Recovered {
+    let (mut journal, recovered) = open(dir);
+    keep(&mut journal, first_commit()).unwrap();
+    for step in 1..=20 {
+        let index = u32::try_from(step % 4).unwrap();
+        keep(&mut journal, step_commit(step, 1, index, recovered.fence)).unwrap();
+    }
+    keep(&mut journal, Commit { operations: vec![opened(2)], ..Commit::default() }).unwrap();
+    drop(journal);
+    Reader::open(dir).unwrap().recovered().unwrap()
+}
+
+/// Every file below `dir` with its bytes, but for shared memory and an empty log, which mean nothing.
+pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(files(&path));
+            continue;
+        }
+        let (name, bytes) = (path.to_string_lossy(), fs::read(&path).unwrap());
+        let is_scratch = name.ends_with("-shm") || (name.ends_with("-wal") && bytes.is_empty());
+        if !is_scratch {
+            all.insert(path.clone(), bytes);
+        }
+    }
+    all
 }

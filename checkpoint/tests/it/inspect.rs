@@ -1,0 +1,71 @@
+//! Rows as JSON: complete, of one moment, readable by programs, and without secrets.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+
+use checkpoint::{
+    care::{
+        inspect::{self, Kind, Which},
+        verify,
+    },
+    record::RecordWrite,
+    store::Commit,
+};
+use serde_json::Value;
+
+use crate::world::{home, keep, open, record, some_life};
+
+/// R91: what looks like a secret by its key or by its text is in no row that is shown.
+#[test]
+fn no_secret_is_shown() {
+    let home = home();
+    let dir = home.path().join("run");
+    let (mut journal, _) = open(&dir);
+    let mut record = record(0, 1);
+    let mut spec = (*record.spec).clone();
+    spec.boot.env.insert("API_TOKEN".to_owned(), "canary-one".to_owned());
+    spec.boot.command.push("--password=canary-two".to_owned());
+    record.spec = Arc::new(spec);
+    let records = vec![RecordWrite::Put(Arc::new(record))];
+    keep(&mut journal, Commit { records, ..Commit::default() }).unwrap();
+    let file = home.path().join("rows.jsonl");
+    inspect::export_to(&dir, &file).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("API_TOKEN") && !text.contains("canary"), "{text}");
+    let rows = inspect::rows(&dir, &Which::Slot("web-0".to_owned(), 9)).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert!(!rows[0].to_string().contains("canary"), "{rows:?}");
+}
+
+/// An export has every row, a line each, in a new file that is its owner's alone.
+#[test]
+fn an_export_has_every_row() {
+    let home = home();
+    let dir = home.path().join("run");
+    some_life(&dir);
+    let file = home.path().join("rows.jsonl");
+    let count = inspect::export_to(&dir, &file).unwrap();
+    let rows = verify::journal(&dir).unwrap().manifest.unwrap().rows;
+    assert_eq!(count, rows.values().sum::<u64>());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let text = fs::read_to_string(&file).unwrap();
+    let parsed: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (table, n) in rows {
+        assert_eq!(parsed.iter().filter(|row| row["table"] == *table).count() as u64, n, "{table}");
+    }
+    assert!(inspect::export_to(&dir, &file).is_err(), "what stands is not overwritten");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+/// What is asked for comes, the newest first.
+#[test]
+fn what_is_asked_for_is_shown() {
+    let home = home();
+    let dir = home.path().join("run");
+    some_life(&dir);
+    let steps = inspect::rows(&dir, &Which::Newest(Kind::Steps, 3)).unwrap();
+    let ids: Vec<_> = steps.iter().map(|row| row["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [20, 19, 18]);
+    let about = inspect::rows(&dir, &Which::Slot("web-1".to_owned(), 2)).unwrap();
+    let tables: Vec<_> = about.iter().map(|row| row["table"].as_str().unwrap()).collect();
+    assert_eq!(tables, ["record", "step", "step", "event"]);
+}
