@@ -93,7 +93,7 @@ impl Place {
 }
 
 /// A path as one word of a POSIX shell.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

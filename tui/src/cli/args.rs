@@ -5,6 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reconciler_core::id::{GroupId, PlanHash};
 
+use super::journal::JournalVerb;
+
 /// Keeps a fleet of nodes at the shape that you declared.
 #[derive(Debug, Parser)]
 #[command(name = "levelhead", version, about, long_about = None, disable_help_subcommand = true)]
@@ -132,6 +134,9 @@ pub(crate) enum AloneVerb {
         #[command(flatten)]
         file: FileArg,
     },
+    /// Look after the journal: check it, copy it, put a copy back, make it smaller, read it.
+    #[command(subcommand)]
+    Journal(JournalVerb),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -380,7 +385,7 @@ pub(crate) enum LogFormat {
 }
 
 /// Reads a length of time such as `500ms` or `1m 30s`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|error: jiff::Error| error.to_string())?;
     span.try_into().map_err(|_negative| "it must not be negative".to_owned())

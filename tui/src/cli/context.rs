@@ -187,7 +187,8 @@ impl Context {
     }
 }
 
-fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
+/// The directory with its whole path.
+pub(crate) fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(dir).map_err(|error| {
         Failure::new(Exit::Usage, format!("cannot use {}: {error}", dir.display()))
     })

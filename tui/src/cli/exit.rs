@@ -148,10 +148,11 @@ impl From<StartError> for Failure {
                 let message = format!("{}{since}; nothing was changed", failure.message);
                 Self { message, ..failure }.hint("use that driver: `levelhead status` shows it")
             }
-            StartError::Journal(OpenError::Damaged { path, .. }) => failure.hint(format!(
-                "the file is left as it is; move {} away to begin anew, or restore a copy of it",
-                path.display()
-            )),
+            StartError::Journal(OpenError::Damaged { path, .. }) => {
+                let details = super::journal::ways_on(path);
+                let message = format!("{}; nothing was changed", failure.message);
+                Self { message, details, ..failure }
+            }
             StartError::Journal(OpenError::Io { .. }) => failure.hint(ROOM_HINT),
             StartError::Journal(_)
             | StartError::Provider { .. }

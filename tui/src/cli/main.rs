@@ -12,7 +12,7 @@ use super::{
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, logging, logs, node, out, plan,
+    explain, export, init, journal, logging, logs, node, out, plan,
     power::{self, Ask},
     release, scale, status, up, update, validate, watch,
 };
@@ -63,6 +63,7 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
             let place = Place::new(&file.file, None);
             validate::run(&file.file, global, catalogue).map_err(|failure| failure.placed(&place))
         }
+        Verb::Alone(AloneVerb::Journal(verb)) => journal::run(verb, global),
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
         Verb::Run(verb) => {

@@ -18,6 +18,7 @@ mod exit;
 mod explain;
 mod export;
 mod init;
+mod journal;
 mod logging;
 mod logs;
 mod main;

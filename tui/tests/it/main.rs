@@ -21,6 +21,7 @@ mod e2e_failure;
 mod e2e_gates;
 mod e2e_hooks;
 mod e2e_input;
+mod e2e_journal;
 mod e2e_life;
 mod e2e_modes;
 mod e2e_power;
