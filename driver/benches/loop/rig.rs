@@ -14,7 +14,7 @@ use checkpoint::{
 };
 use driver::{
     Begin, DriveError, Driver, Ended, Ground, Handle, Options, config::Catalogue, start_on,
-    system_clock, view::RunState,
+    system_clock,
 };
 use executor::{dispatch::FenceReader, seam::Provider};
 use reconciler_core::{
@@ -92,7 +92,7 @@ impl Rig {
 
     async fn settled(&self) -> io::Result<()> {
         let mut published = self.handle.published();
-        let settled = published.wait_for(|p| p.state() == RunState::Converged);
+        let settled = published.wait_for(|p| p.standing().converged);
         let waited = tokio::time::timeout(PATIENCE, settled).await;
         waited.map_err(io::Error::other)?.map(drop).map_err(io::Error::other)
     }
