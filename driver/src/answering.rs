@@ -30,7 +30,14 @@ impl Loop {
             Err(refusal) => drop(answer.send(Err(refusal))),
             Ok(planner) => {
                 // The answer goes to who asked; nobody here waits for it.
-                drop(tokio::task::spawn_blocking(move || drop(answer.send(planner.view()))));
+                let shown = self.state.shown.clone();
+                drop(tokio::task::spawn_blocking(move || {
+                    let view = planner.view();
+                    if let Ok(view) = &view {
+                        shown.keep(view);
+                    }
+                    drop(answer.send(view));
+                }));
             }
         }
     }

@@ -40,8 +40,18 @@ impl Answers {
                 Some(error @ StoreError::PlanUsed(_)) => {
                     Err(refuse(RefusalKind::Stale, error.to_string()))
                 }
-                Some(error) => Err(refuse(RefusalKind::Journal, error.to_string())),
+                Some(error) => Err(journal_refusal(error)),
             });
+        }
+    }
+
+    /// Answers everything that waits with `refusal`: the driver does not go on.
+    pub(crate) fn refuse_all(&mut self, refusal: &Refusal) {
+        for (_, answer) in self.deferred.drain(..) {
+            answer(Err(refusal.clone()));
+        }
+        for release in self.releases.drain(..) {
+            drop(release.answer.send(Err(refusal.clone())));
         }
     }
 
@@ -53,4 +63,19 @@ impl Answers {
         };
         self.deferred.push_back((ticket, Box::new(send)));
     }
+}
+
+/// What is said to who asked for something that the journal did not take.
+pub(crate) fn journal_refusal(error: &StoreError) -> Refusal {
+    if let StoreError::Fenced { .. } = error {
+        return refuse(RefusalKind::Forbidden, error.to_string());
+    }
+    let mut text = format!("the journal failed: {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    refuse(RefusalKind::Journal, text)
 }

@@ -21,6 +21,8 @@ pub struct Content {
     pub providers: BTreeMap<ProviderName, ProviderDecl>,
     /// The digest of its bytes.
     pub digest: String,
+    /// True if it says of itself that it is applied without an operator.
+    pub auto: bool,
 }
 
 /// What is said of a valid content that nobody confirmed yet.
@@ -34,8 +36,6 @@ pub type Load = Arc<dyn Fn() -> Result<Content, String> + Send + Sync>;
 pub(crate) struct Follow {
     pub(crate) path: PathBuf,
     pub(crate) load: Load,
-    /// False where a changed file waits for an operator.
-    pub(crate) auto: bool,
     /// The providers that the driver was started with.
     pub(crate) providers: BTreeMap<ProviderName, ProviderDecl>,
     /// The counts of its last valid content.
@@ -57,13 +57,11 @@ impl Follow {
     pub(crate) fn new(
         path: PathBuf,
         load: Load,
-        auto: bool,
         providers: BTreeMap<ProviderName, ProviderDecl>,
     ) -> Self {
         Self {
             path,
             load,
-            auto,
             providers,
             counts: BTreeMap::new(),
             offs: BTreeMap::new(),
@@ -81,8 +79,8 @@ impl Follow {
         self.offs = content.shape.offs();
         self.revisions = config::revisions(&content.shape);
         self.digest = Some(content.digest.clone());
-        self.waits = news && !self.auto;
-        news && self.auto
+        self.waits = news && !content.auto;
+        news && content.auto
     }
 
     /// Notes what is wrong with the present content; true if that is to be told.

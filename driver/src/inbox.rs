@@ -64,3 +64,15 @@ pub(crate) enum Ask {
         answer: Answer<ReleaseView>,
     },
 }
+
+impl Ask {
+    /// Answers whoever asked with `refusal`.
+    pub(crate) fn refuse(self, refusal: &Refusal) {
+        // A face that went away does not want its answer any more.
+        match self {
+            Self::Plan(_, answer) => drop(answer.send(Err(refusal.clone()))),
+            Self::Apply { answer, .. } => drop(answer.send(Err(refusal.clone()))),
+            Self::Release { answer, .. } => drop(answer.send(Err(refusal.clone()))),
+        }
+    }
+}

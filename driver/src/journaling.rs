@@ -1,12 +1,12 @@
 //! What a pass changed, as rows of the commit that makes it durable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use checkpoint::{
     event::{EventWrite, Subject},
     record::{GroupWrite, RecordWrite, RolloutWrite},
     step::StepWrite,
-    store::Commit,
+    store::{Commit, Ticket},
 };
 use reconciler_core::{
     checkpoint::StepMark,
@@ -97,10 +97,36 @@ impl State {
         commit.events.push(EventWrite { subject, kind, text, at: now, pass });
         self.told.push(told);
     }
+}
 
-    /// Logs the events since the last call. A log may be slow: nothing that is decided waits for it.
-    pub(crate) fn log_told(&mut self) {
-        for Told { level, subject, kind, text } in self.told.drain(..) {
+/// Events on their way to the log, which has nothing that the journal refused.
+#[derive(Default)]
+pub(crate) struct Untold {
+    waiting: VecDeque<(Ticket, Vec<Told>)>,
+    kept: Vec<Told>,
+}
+
+impl Untold {
+    /// Takes the events of the commit that got `ticket`.
+    pub(crate) fn wait(&mut self, ticket: Ticket, told: Vec<Told>) {
+        if !told.is_empty() {
+            self.waiting.push_back((ticket, told));
+        }
+    }
+
+    /// Notes that the commits up to `ticket` were answered; `is_kept` says how for the last one.
+    pub(crate) fn settle(&mut self, ticket: Ticket, is_kept: bool) {
+        while self.waiting.front().is_some_and(|(waits, _)| *waits <= ticket) {
+            let Some((_, told)) = self.waiting.pop_front() else { return };
+            if is_kept {
+                self.kept.extend(told);
+            }
+        }
+    }
+
+    /// Logs what was kept since the last call. A log may be slow: nothing that is decided waits for it.
+    pub(crate) fn log(&mut self) {
+        for Told { level, subject, kind, text } in self.kept.drain(..) {
             if level == Level::DEBUG {
                 tracing::debug!(%subject, kind, "{text}");
             } else {

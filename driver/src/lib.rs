@@ -33,11 +33,13 @@ mod release;
 mod resume;
 mod reverting;
 mod run;
+mod shown;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod source;
 mod start;
 mod state;
+mod stopping;
 pub mod view;
 mod view_build;
 mod waiting;

@@ -19,6 +19,7 @@ use crate::{
     clock::Clock,
     follow::Follow,
     inbox::{Ask, StopReason, Wake},
+    journaling::Untold,
     listings::Listings,
     publish::Published,
     state::State,
@@ -60,6 +61,8 @@ pub(crate) struct Loop {
     /// Commits that were submitted and not answered.
     pub(crate) open_commits: usize,
     pub(crate) barrier: Option<Ticket>,
+    /// Events whose commits were not answered, or that the log does not have yet.
+    pub(crate) untold: Untold,
     /// True if a pass ran that nobody was shown yet.
     pub(crate) unpublished: bool,
     pub(crate) trigger: &'static str,
@@ -81,6 +84,8 @@ impl Loop {
     /// Hands a commit to the journal.
     pub(crate) fn submit(&mut self, commit: Commit) -> Ticket {
         self.open_commits += 1;
-        self.store.submit(commit)
+        let ticket = self.store.submit(commit);
+        self.untold.wait(ticket, std::mem::take(&mut self.state.told));
+        ticket
     }
 }

@@ -22,6 +22,7 @@ use reconciler_core::{
 use crate::{
     publish::Published,
     resume::{Given, event_view},
+    shown,
     start::{Options, StartError, build_providers, capabilities},
     state::{Mode, State, millis},
     view::{Edit, EventView, PlanView, Refusal},
@@ -84,6 +85,17 @@ impl Offline {
         self.recovered.shape.is_none()
     }
 
+    /// The run that the journal is about; nothing if nothing was ever journaled.
+    pub fn identity(&self) -> Option<(RunName, Uuid)> {
+        self.recovered.shape.as_ref().map(|row| (row.shape.run.clone(), row.shape.uuid))
+    }
+
+    /// What happened lately, a line each: of the run, and of a few slots and groups.
+    pub fn news(&self) -> Vec<String> {
+        let events: Vec<EventView> = self.recovered.events.iter().rev().map(event_view).collect();
+        shown::news(events.iter())
+    }
+
     /// What the journal says, marked as unattended.
     pub fn published(&self, run: &RunName, uuid: Uuid, now: Timestamp) -> Published {
         let state = self.state(self.given(run, uuid), false, now);
@@ -98,6 +110,7 @@ impl Offline {
             at: now,
             due: None,
             parallelism: state.parallelism,
+            under_way: false,
         }
     }
 
@@ -166,15 +179,19 @@ impl Offline {
     }
 }
 
-/// Events of a run from its journal, oldest first: those after `after`, or the newest.
+/// Events of a run from its journal, oldest first: those after `after`, or the newest. A run without a journal has none.
 ///
 /// # Errors
-/// Fails if there is no journal or it cannot be read.
+/// Fails if a journal is there and cannot be read.
 pub fn events(
     paths: &StatePaths,
     after: Option<u64>,
     limit: u32,
 ) -> Result<Vec<EventView>, OfflineError> {
-    let rows: Vec<EventRow> = Reader::open(paths.dir())?.events(after, limit)?;
+    let reader = match Reader::open(paths.dir()) {
+        Err(OpenError::Missing { .. }) => return Ok(Vec::new()),
+        reader => reader?,
+    };
+    let rows: Vec<EventRow> = reader.events(after, limit)?;
     Ok(rows.iter().map(event_view).collect())
 }

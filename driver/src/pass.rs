@@ -54,7 +54,7 @@ pub(crate) struct PassOutput {
     pub(crate) commit: Option<Commit>,
     /// Attempts to look at by id.
     pub(crate) looks: Vec<(LogicalNodeId, AttemptId)>,
-    /// Slots whose record changed.
+    /// Slots whose record changed, or is there no more.
     pub(crate) changed: BTreeSet<LogicalNodeId>,
     /// Groups whose update failed and is to be taken back.
     pub(crate) reverts: Vec<GroupId>,

@@ -16,7 +16,7 @@ use reconciler_core::{
     observed::ClusterState,
     plan::{
         Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, PlanStep, ProjectError, Scope,
-        project,
+        observation_text, project,
     },
     redact::Redacted,
     time::Timestamp,
@@ -78,7 +78,9 @@ impl Planner {
         let known = u32::try_from(self.cluster.len()).unwrap_or(u32::MAX);
         let drift = classify(&self.cluster, &self.target, None);
         let drift = drift.iter().map(DriftView::from).collect();
-        Ok(PlanView { drift, ..plan_view(&self.plan()?, known) })
+        let mut view = PlanView { drift, ..plan_view(&self.plan()?, known) };
+        view.bound.observed = observation_text(&self.cluster);
+        Ok(view)
     }
 }
 
@@ -127,7 +129,8 @@ impl State {
         }
         let plan = self.plan(edit, now)?;
         if plan.hash != hash {
-            let moved = what_moved(&plan);
+            let present = self.planner(edit, now)?.view()?;
+            let moved = self.shown.moved(hash, &present, self.history.events());
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
         self.take(edit, &plan, source, now)
@@ -217,17 +220,6 @@ impl State {
         );
         self.tell(Subject::Run, "shape", &text, now, commit);
     }
-}
-
-/// What a plan is bound to, as it stands now.
-fn what_moved(plan: &LifecyclePlan) -> Vec<String> {
-    let header = &plan.header;
-    vec![
-        format!("the live generation is {}", header.base),
-        format!("{} plans were confirmed so far", header.serial),
-        format!("the fence is {}", header.fence),
-        format!("the plan would now be {}", plan.hash),
-    ]
 }
 
 fn stale(message: &str) -> Refusal {
@@ -336,6 +328,7 @@ fn bound_view(plan: &LifecyclePlan) -> BoundView {
         parallelism: header.parallelism,
         spec: header.spec_digest,
         observation: header.observation_digest,
+        observed: String::new(),
         capability: header.capability_digest,
         specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
     }

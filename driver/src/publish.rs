@@ -31,6 +31,8 @@ pub struct Published {
     pub(crate) due: Option<Timestamp>,
     /// Effects on their way at once, at most.
     pub(crate) parallelism: u32,
+    /// True while something that was begun may still change what is known: a look, a report, a step.
+    pub(crate) under_way: bool,
 }
 
 impl Published {
@@ -67,7 +69,7 @@ impl Published {
             RunState::Unattended
         } else if outlook.outstanding.is_empty() {
             RunState::Converged
-        } else if outlook.is_stuck() {
+        } else if outlook.is_stuck() && !self.under_way {
             RunState::Held
         } else {
             RunState::Converging
@@ -91,7 +93,7 @@ impl Published {
 }
 
 impl State {
-    /// What is shown now.
+    /// What is shown now, by a driver that has something under way.
     pub(crate) fn published(
         &self,
         driver: &DriverView,
@@ -109,6 +111,7 @@ impl State {
             at: now,
             due: self.next_due(),
             parallelism: self.parallelism,
+            under_way: true,
         }
     }
 }

@@ -22,6 +22,7 @@ use reconciler_core::{
 use crate::{
     history::History,
     operations::Operations,
+    shown::Shown,
     state::{Counters, Mode, State},
     view::EventView,
 };
@@ -69,6 +70,7 @@ impl State {
             parked: Parked::default(),
             requeue_at: None,
             history: History::restore(events, next_event),
+            shown: Shown::default(),
             told: Vec::new(),
             capabilities: given.capabilities,
             parallelism: given.parallelism,

@@ -15,7 +15,10 @@ use checkpoint::store::StoreError;
 use reconciler_core::{
     fold::Fact, hold::HoldCode, id::GroupId, reconcile::RolloutChange, redact::Redacted,
 };
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
 use crate::{
     api,
@@ -23,6 +26,7 @@ use crate::{
     inbox::{StopReason, Wake},
     looping::Loop,
     pass::PassInput,
+    publish::Published,
     state::Mode,
     watch_file::watch_file,
 };
@@ -35,6 +39,9 @@ const AUDIT_AFTER_CHANGE: Duration = Duration::from_mins(1);
 const AUDIT_IDLE: Duration = Duration::from_hours(1);
 /// How long a driver that stops waits for effects under way; what is left is looked for by the next one.
 const STOP_BOUND: Duration = Duration::from_secs(3);
+
+/// How long who was answered last may take to read it before the socket is closed.
+const CLOSE_BOUND: Duration = Duration::from_secs(1);
 
 /// How a driver ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +66,17 @@ impl Loop {
     /// # Errors
     /// Fails when the journal does. A socket or a watch that fails is logged: the run matters more.
     pub(crate) async fn run_served(
-        self,
+        mut self,
         socket: PathBuf,
         handle: Handle,
         inbox: mpsc::UnboundedSender<Wake>,
     ) -> Result<Ended, DriveError> {
         let mut beside = tokio::task::JoinSet::new();
+        let mut serving = tokio::task::JoinSet::new();
+        let (closing, closed) = oneshot::channel::<()>();
         let path = socket.clone();
-        beside.spawn(async move {
-            if let Err(error) = api::serve(&socket, handle).await {
+        serving.spawn(async move {
+            if let Err(error) = api::serve(&socket, handle, closed).await {
                 tracing::error!(%error, socket = %socket.display(), "the control socket is not served");
             }
         });
@@ -82,12 +91,23 @@ impl Loop {
         }
         let ended = self.run().await;
         beside.shutdown().await;
+        self.refuse_all(ended.as_ref().err());
+        let Self { inbox, publisher, store, .. } = self;
+        // Nobody is waiting for news any more, and nothing more is asked.
+        drop((inbox, publisher, closing));
+        // What was answered last is still on its way to who asked.
+        if tokio::time::timeout(CLOSE_BOUND, serving.join_next()).await.is_err() {
+            tracing::debug!("somebody did not read the last answer");
+        }
+        serving.shutdown().await;
         // A driver whose run was taken leaves the socket to its successor.
         if ended.is_ok()
             && let Err(error) = std::fs::remove_file(&path)
         {
             tracing::debug!(%error, "the control socket was not there to be removed");
         }
+        // The lock goes last: until then nobody else makes a socket there.
+        drop(store);
         ended
     }
 
@@ -95,7 +115,7 @@ impl Loop {
     ///
     /// # Errors
     /// Fails when the journal does.
-    pub(crate) async fn run(mut self) -> Result<Ended, DriveError> {
+    async fn run(&mut self) -> Result<Ended, DriveError> {
         self.begin();
         loop {
             if let Some(reason) = self.stop {
@@ -140,8 +160,10 @@ impl Loop {
         self.turn();
         // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
         self.store.flush();
-        self.state.log_told();
-        if std::mem::take(&mut self.unpublished) {
+        self.untold.log();
+        // Who waits for the end of what was under way is told when that is over.
+        let over = self.publisher.borrow().under_way && !self.is_under_way();
+        if std::mem::take(&mut self.unpublished) || over {
             self.publish();
         }
         Ok(())
@@ -214,6 +236,9 @@ impl Loop {
             self.look(slot, *attempt);
         }
         for slot in &output.changed {
+            if self.state.cluster.record(slot).is_none() {
+                self.dispatcher.forget(slot);
+            }
             self.watch(slot);
         }
         self.news.next_step = output.again && self.state.mode == Mode::Driving;
@@ -262,6 +287,7 @@ impl Loop {
         while let Some(committed) = self.store.poll() {
             self.open_commits = self.open_commits.saturating_sub(1);
             self.answers.settle(committed.ticket, committed.result.as_ref().err());
+            self.untold.settle(committed.ticket, committed.result.is_ok());
             match committed.result {
                 Ok(intents) => intents.into_iter().for_each(|i| self.dispatcher.dispatch(i)),
                 Err(error) if error.is_refusal() && self.barrier != Some(committed.ticket) => {
@@ -297,7 +323,7 @@ impl Loop {
     }
 
     /// Stops at a safe point: what is under way gets a moment, and everything known is journaled.
-    pub(crate) async fn finish(mut self, reason: StopReason) -> Result<Ended, DriveError> {
+    pub(crate) async fn finish(&mut self, reason: StopReason) -> Result<Ended, DriveError> {
         let unfinished = self.dispatcher.shutdown(STOP_BOUND).await;
         self.state.mode = Mode::Waiting;
         let patience = Instant::now() + STOP_BOUND;
@@ -306,9 +332,7 @@ impl Loop {
             self.poll_store()?;
             let reported = self.dispatcher.in_flight() <= unfinished;
             while let Ok(wake) = self.inbox.try_recv() {
-                if let Wake::Report(report) = wake {
-                    self.take_report(report);
-                }
+                self.take_last(wake);
             }
             let unwritten = !self.facts.is_empty() || self.state.cluster.has_dirty();
             if self.barrier.is_none() && unwritten {
@@ -317,14 +341,14 @@ impl Loop {
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
             if (reported && written) || Instant::now() >= patience {
-                self.state.log_told();
+                self.untold.log();
                 return Ok(Ended { reason, unfinished });
             }
             self.store.flush();
-            self.state.log_told();
+            self.untold.log();
             let waited = tokio::time::timeout_at(patience, self.inbox.recv()).await;
-            if let Ok(Some(Wake::Report(report))) = waited {
-                self.take_report(report);
+            if let Ok(Some(wake)) = waited {
+                self.take_last(wake);
             }
         }
     }
@@ -334,7 +358,10 @@ impl Loop {
         let applied = self.state.file_digest.as_deref();
         let file = self.follow.as_ref().map(|f| Arc::new(f.view(&self.state.shape, applied)));
         let now = self.now();
-        let published = self.state.published(&self.driver, file.as_ref(), now);
+        let published = Published {
+            under_way: self.is_under_way(),
+            ..self.state.published(&self.driver, file.as_ref(), now)
+        };
         self.publisher.send_replace(Arc::new(published));
     }
 }

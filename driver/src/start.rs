@@ -50,8 +50,6 @@ pub struct Followed {
     pub path: PathBuf,
     /// Reads it anew.
     pub load: Load,
-    /// True if a changed content is applied without an operator.
-    pub auto: bool,
 }
 
 /// What a driver needs to know.
@@ -233,7 +231,7 @@ pub fn start_on<E>(
         publisher,
         clock: options.clock,
         driver,
-        follow: options.follow.map(|f| Follow::new(f.path, f.load, f.auto, options.providers)),
+        follow: options.follow.map(|f| Follow::new(f.path, f.load, options.providers)),
         answers: Answers::default(),
         pace: options.pace,
         facts: Waiting::default(),
@@ -241,6 +239,7 @@ pub fn start_on<E>(
         early: Vec::new(),
         open_commits: 0,
         barrier: None,
+        untold: crate::journaling::Untold::default(),
         unpublished: false,
         trigger: "start",
         news: News::default(),

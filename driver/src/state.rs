@@ -19,7 +19,7 @@ use reconciler_core::{
     time::{Millis, Timestamp},
 };
 
-use crate::{history::History, journaling::Told, operations::Operations};
+use crate::{history::History, journaling::Told, operations::Operations, shown::Shown};
 
 /// How a driver confirms what nobody confirmed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,9 @@ pub(crate) struct State {
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.
     pub(crate) history: History,
-    /// Events that the log does not have yet.
+    /// What the plans that were shown last are bound to.
+    pub(crate) shown: Shown,
+    /// Events of the commit that is being made.
     pub(crate) told: Vec<Told>,
     /// What the providers can do.
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,

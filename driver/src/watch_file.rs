@@ -10,7 +10,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of a notice before its name: watch, mask, cookie and the length of the name, four bytes each.
 const HEADER: usize = 16;
 
-/// Calls `changed` whenever `path` was written or replaced, until `changed` says that nobody listens.
+/// Calls `changed` whenever `path` was written, replaced or removed, until `changed` says that nobody listens.
 ///
 /// # Errors
 /// Fails if the kernel gives no notices about the directory; the file is then read at the start alone.
@@ -21,7 +21,8 @@ pub(crate) async fn watch_file(path: &Path, changed: impl Fn() -> bool) -> io::R
         Some(_) | None => Path::new("."),
     };
     let notices = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-    let flags = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE;
+    let comes = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE;
+    let flags = comes | WatchFlags::DELETE | WatchFlags::MOVED_FROM;
     inotify::add_watch(&notices, dir, flags)?;
     // Read like a pipe: of an inotify descriptor whole notices come out, and nothing is ever written.
     let notices = pipe::Receiver::from_owned_fd_unchecked(notices)?;

@@ -4,6 +4,7 @@ mod apply;
 mod memory;
 mod open;
 mod prune;
+mod rights;
 mod seal;
 mod seam;
 mod sqlite;
@@ -11,11 +12,11 @@ mod writer;
 
 pub use memory::MemoryStore;
 pub use open::OpenError;
+pub use rights::make_dir;
 pub use seam::{Commit, Committed, Store, StoreError, Ticket};
 pub use sqlite::{Journal, JournalLimits, JournalStats};
 
-pub(crate) use open::{
-    Beside, SHM, WAL, beside, check_own, make_dir, open_file, open_reading, open_writing,
-};
+pub(crate) use open::{Beside, SHM, WAL, beside, open_file, open_reading, open_writing};
 pub(crate) use prune::prune;
+pub(crate) use rights::check_own;
 pub(crate) use sqlite::lock;

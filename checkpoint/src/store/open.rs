@@ -2,11 +2,9 @@
 
 use std::{
     error::Error,
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::{
-        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-    },
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,6 +13,7 @@ use reconciler_core::id::Uuid;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use rustix::fs::OFlags;
 
+use super::rights::{check_files, check_own};
 use crate::{
     codec::{is_of_row, why},
     owner::{OwnerRecord, RunLock},
@@ -90,6 +89,16 @@ pub enum OpenError {
         /// Why.
         why: &'static str,
     },
+    /// Its owner took its own rights on it away.
+    #[error("{} has mode {found:04o}, which bars its own owner; it is left so", path.display())]
+    Narrow {
+        /// The file or directory.
+        path: PathBuf,
+        /// Its mode.
+        found: u32,
+        /// The mode that it needs.
+        wanted: u32,
+    },
     /// Reading or writing failed.
     #[error("{} cannot be used", path.display())]
     Io {
@@ -144,60 +153,6 @@ pub(crate) fn damage(path: &Path, error: &rusqlite::Error) -> Option<OpenError> 
     broken.then(|| OpenError::Damaged { path: path.to_owned(), what: why(error) })
 }
 
-/// Makes the state directory, for its owner alone.
-pub(crate) fn make_dir(dir: &Path) -> Result<(), OpenError> {
-    let fail = |error| OpenError::io(dir, error);
-    match fs::symlink_metadata(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
-            if let Some(parent) = dir.parent() {
-                File::open(parent).and_then(|parent| parent.sync_all()).map_err(fail)?;
-            }
-        }
-        Err(error) => return Err(fail(error)),
-        Ok(_there) => {}
-    }
-    check_own(dir, true)?;
-    let mode = fs::symlink_metadata(dir).map_err(fail)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(fail)?;
-    }
-    Ok(())
-}
-
-/// Refuses links, wrong kinds and other people's files; what is not there yet is fine.
-pub(crate) fn check_own(path: &Path, is_dir: bool) -> Result<(), OpenError> {
-    let refuse = |why| Err(OpenError::Unsafe { path: path.to_owned(), why });
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(OpenError::io(path, error)),
-    };
-    if found.file_type().is_symlink() {
-        return refuse("it is a symbolic link");
-    }
-    if found.is_dir() != is_dir || !(found.is_dir() || found.is_file()) {
-        return refuse("it is not of the expected kind");
-    }
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return refuse("it belongs to another user");
-    }
-    if !is_dir && found.nlink() != 1 {
-        return refuse("it has another name as well (a hard link)");
-    }
-    Ok(())
-}
-
-/// Checks every file that `SQLite` will open.
-pub(super) fn check_files(paths: &StatePaths) -> Result<(), OpenError> {
-    let db = paths.journal();
-    for end in ["", WAL, SHM] {
-        check_own(&beside(&db, end), false)?;
-    }
-    check_own(&paths.next_journal(), false)?;
-    Ok(())
-}
-
 /// Opens the database for writing; `SQLite` gives the files beside it the mode of this one.
 ///
 /// The log is not moved when it is closed again, until somebody says that it may.
@@ -218,9 +173,7 @@ pub(crate) fn open_writing(paths: &StatePaths, was_used: bool) -> Result<Connect
         .open(&path);
     match made {
         Ok(_closed) => File::open(paths.dir()).and_then(|dir| dir.sync_all()).map_err(fail)?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(fail)?;
-        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(fail(error)),
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -18,7 +18,7 @@ use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 use super::{
     open::{self, Beside, OpenError},
-    prune,
+    prune, rights,
     seam::{Commit, Committed, Store, StoreError, Ticket},
     writer::{Job, Shared, Wake, Writer},
 };
@@ -94,7 +94,8 @@ impl Journal {
         wake: Box<dyn Fn() + Send>,
     ) -> Result<(Self, Recovered), OpenError> {
         let paths = StatePaths::new(dir);
-        open::make_dir(dir)?;
+        rights::make_dir(dir)?;
+        rights::narrow_files(&paths)?;
         let lock = lock(&paths)?;
         succeed::finish(&paths)?;
         let was_used = lock.was_used().map_err(|error| OpenError::io(&paths.lock(), error))?;
@@ -228,7 +229,7 @@ impl Drop for Journal {
 /// Takes the lock, or says who has it.
 pub(crate) fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
     let path = paths.lock();
-    open::check_own(&path, false)?;
+    rights::check_own(&path, false)?;
     let taken = RunLock::take(&path).map_err(|error| OpenError::io(&path, error))?;
     taken.ok_or_else(|| {
         // Who holds it is told as far as it can be read; that it is held is certain.

@@ -153,6 +153,27 @@ fn the_state_is_its_owners_alone() {
     }
 }
 
+/// Section 8: rights that the owner took away are not given back, and nothing is written.
+#[test]
+fn what_bars_its_owner_is_refused_and_left_so() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    for (name, narrow) in [("", 0o500), ("journal.db", 0o400), ("lock", 0o400)] {
+        let home = home();
+        let dir = home.path().join("run");
+        drop(open(&dir));
+        let path = if name.is_empty() { dir.clone() } else { dir.join(name) };
+        fs::set_permissions(&path, fs::Permissions::from_mode(narrow)).unwrap();
+        let before = fs::read(dir.join("journal.db")).unwrap();
+        let refused = refusal(&dir, &claim());
+        assert!(matches!(refused, OpenError::Narrow { .. }), "{name}: {refused:?}");
+        assert_eq!(mode(&path), narrow, "{name}");
+        assert_eq!(fs::read(dir.join("journal.db")).unwrap(), before);
+        fs::set_permissions(&path, fs::Permissions::from_mode(narrow | 0o700)).unwrap();
+        drop(open(&dir));
+        assert_eq!(mode(&path) & 0o077, 0, "{name}");
+    }
+}
+
 /// Links could lead a write to somebody else's file; none is followed.
 #[test]
 fn links_are_refused() {

@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     socket,
@@ -27,11 +27,16 @@ use crate::{
 /// How long a snapshot call waits for news before it answers with what there is.
 const NEWS_WAIT: Duration = Duration::from_secs(10);
 
-/// Serves `handle` on the socket at `path` until the future is dropped.
+/// Serves `handle` on the socket at `path` until `closed` is told or its other end is gone; then what was asked
+/// before is answered still.
 ///
 /// # Errors
 /// Fails if the socket cannot be bound.
-pub(crate) async fn serve(path: &Path, handle: Handle) -> io::Result<()> {
+pub(crate) async fn serve(
+    path: &Path,
+    handle: Handle,
+    closed: oneshot::Receiver<()>,
+) -> io::Result<()> {
     let listener = socket::listen(path)?;
     let router = Router::new()
         .route("/v1/health", get(health))
@@ -43,7 +48,9 @@ pub(crate) async fn serve(path: &Path, handle: Handle) -> io::Result<()> {
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .with_state(handle);
-    axum::serve(listener, router).await
+    // The sender tells by going away.
+    let closed = async move { drop(closed.await) };
+    axum::serve(listener, router).with_graceful_shutdown(closed).await
 }
 
 /// A refusal as an answer; the body is the refusal itself.
@@ -98,7 +105,10 @@ async fn snapshot(
     let mut published = handle.published();
     if let Some(after) = query.after {
         // Without news in time the answer is the present state: the caller compares the pass.
-        drop(timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await);
+        let news = timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await;
+        if let Ok(Err(_closed)) = news {
+            return Err(Refused(refuse(RefusalKind::Unavailable, "the driver has stopped")));
+        }
     }
     let latest = published.borrow().clone();
     // The text of a large fleet takes longer to make than a pass may wait.

@@ -39,6 +39,7 @@ pub struct Problems {
     text: String,
     lines: Lines,
     list: Vec<Diagnostic>,
+    broken: bool,
 }
 
 /// One problem as plain values, for `--json`.
@@ -119,8 +120,14 @@ impl ConfigError {
 impl Problems {
     pub(super) fn new(source: &Source, report: Report, syntax: Vec<Diagnostic>) -> Self {
         let lines = Lines::of(&source.text);
+        let broken = !syntax.is_empty();
         let list = report.finish(&lines, syntax);
-        Self { path: source.path.clone(), text: source.text.clone(), lines, list }
+        Self { path: source.path.clone(), text: source.text.clone(), lines, list, broken }
+    }
+
+    /// True if some of it is no TOML: then more may be wrong than could be found.
+    pub const fn has_broken_syntax(&self) -> bool {
+        self.broken
     }
 
     fn summary(&self) -> String {

@@ -79,7 +79,8 @@ fn options(stage: &Stage) -> Options {
         let (number, shape) = file.with(|scene| scene.file.clone());
         let shape = shape.ok_or("it cannot be read")?;
         let shape = reconciler_core::desired::ClusterShape::clone(&shape);
-        Ok(Content { shape, providers: BTreeMap::new(), digest: format!("content {number}") })
+        let digest = format!("content {number}");
+        Ok(Content { shape, providers: BTreeMap::new(), digest, auto: true })
     };
     Options {
         paths: StatePaths::new(PathBuf::from("sim")),
@@ -90,11 +91,7 @@ fn options(stage: &Stage) -> Options {
         base_dir: PathBuf::from("sim"),
         parallelism: PARALLELISM,
         pace: Duration::ZERO,
-        follow: Some(Followed {
-            path: PathBuf::from("sim.toml"),
-            load: Arc::new(load),
-            auto: true,
-        }),
+        follow: Some(Followed { path: PathBuf::from("sim.toml"), load: Arc::new(load) }),
         begin: Begin::Driving,
         clock: stage.clock(),
     }

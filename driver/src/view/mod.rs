@@ -2,12 +2,14 @@
 //!
 //! Plain data with stable JSON names; free text in it has passed the redaction gate already.
 
+mod basis;
 mod drift;
 mod explain;
 mod plan;
 mod reply;
 mod run;
 
+pub use basis::Basis;
 pub use drift::DriftView;
 pub use explain::{BlockerView, ExplainView, FactValue, FactView};
 pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};

@@ -132,6 +132,9 @@ pub struct BoundView {
     pub spec: PlanHash,
     /// The digest of what was observed.
     pub observation: PlanHash,
+    /// The text of that digest: an object a line, per attempt, doubtful group and paused update.
+    #[serde(default)]
+    pub observed: String,
     /// The digest of what the providers can do.
     pub capability: PlanHash,
     /// What each revision in it is, redacted.
@@ -188,6 +191,9 @@ pub struct PlanView {
 impl PlanView {
     /// Checks a plan that was kept: that its hash still is that of what it shows, and that its steps are a graph.
     ///
+    /// What its groups say of each slot follows from what was observed, which its hash covers as a digest alone; that
+    /// is compared with the plan made anew (see [`PlanView::is_shown_as`]).
+    ///
     /// # Errors
     /// Refuses a plan that was changed after it was made, or whose steps contradict each other.
     pub fn check(&self) -> Result<(), StoredPlanError> {
@@ -217,7 +223,37 @@ impl PlanView {
         if !self.steps.iter().map(|step| step.wave).eq(waves) {
             return Err(StoredPlanError::Member("wave"));
         }
-        Ok(())
+        if PlanHash::of(bound.observed.as_bytes()) != bound.observation {
+            return Err(StoredPlanError::Member("observed"));
+        }
+        self.check_sums()
+    }
+
+    /// Checks that the numbers of the whole are those of its groups.
+    fn check_sums(&self) -> Result<(), StoredPlanError> {
+        let sums = [
+            ("create", ChangeKind::Create, self.create),
+            ("replace", ChangeKind::Replace, self.replace),
+            ("repair", ChangeKind::Repair, self.repair),
+            ("destroy", ChangeKind::Destroy, self.destroy),
+            ("stop", ChangeKind::Stop, self.stop),
+            ("start", ChangeKind::Start, self.start),
+            ("restart", ChangeKind::Restart, self.restart),
+            ("blocked", ChangeKind::Blocked, self.blocked),
+        ];
+        let changes = || self.groups.iter().flat_map(|group| &group.changes);
+        let wrong = sums.iter().find(|(_, kind, told)| {
+            changes().filter(|change| change.kind == *kind).count() != *told as usize
+        });
+        match wrong {
+            Some((name, ..)) => Err(StoredPlanError::Member(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// True if this plan says what `made` does, which has the same hash; drift is told as of the moment, and left out.
+    pub fn is_shown_as(&self, made: &Self) -> bool {
+        Self { drift: made.drift.clone(), ..self.clone() } == *made
     }
 }
 

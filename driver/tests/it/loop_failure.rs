@@ -51,6 +51,26 @@ fn a_backoff_outlives_its_driver() {
     stand.world.lawful();
 }
 
+/// P6: that only a person can lead on is said of what was looked at, never of what an earlier driver left behind.
+#[test]
+fn a_run_is_not_called_held_before_it_was_looked_at() {
+    let mut stand = Stand::new(1);
+    stand.policy.restart.attempts = 1;
+    stand.world.script(CommandKind::CreateLease, None, 100, Act::Fail(FailureClass::Capacity));
+    let run = stand.drive(Begin::Driving);
+    run.edit(&stand.declare(&[("web", 1)]));
+    run.until("it is held", |view| view.state == RunState::Held);
+    run.stop();
+    let driver = stand.take(Begin::Driving).unwrap();
+    let found = driver.handle().published().borrow().view();
+    assert_eq!((found.state, found.holds.len()), (RunState::Converging, 1));
+    drop(driver);
+    let run = stand.drive(Begin::Driving);
+    run.until("it is held", |view| view.state == RunState::Held);
+    run.stop();
+    stand.world.lawful();
+}
+
 fn held(run: &Run, slot: &str) -> bool {
     run.view().holds.iter().any(|h| h.subject == slot && h.code == HoldCode::CrashLoop)
 }

@@ -7,8 +7,9 @@ use driver::{Begin, Content, Followed, Load, view::RunView};
 
 use crate::stand::{Run, Stand, counts};
 
-/// A stand that follows a file of one line: `count N`, or `other N` for the same with another provider.
-fn following(most: usize, auto: bool) -> (Stand, PathBuf) {
+/// A stand that follows a file of one line: `count N`, `manual N` for the same to be confirmed by an operator, or
+/// `other N` for the same with another provider.
+fn following(most: usize) -> (Stand, PathBuf) {
     let mut stand = Stand::new(most);
     let path = stand.beside("cluster.toml");
     let shapes: Vec<_> = (0..10).map(|count| stand.shape(&[("web", count)])).collect();
@@ -24,9 +25,10 @@ fn following(most: usize, auto: bool) -> (Stand, PathBuf) {
             let other = providers.values().next().cloned().unwrap();
             providers.insert("another".parse().unwrap(), other);
         }
-        Ok(Content { shape, providers, digest: text })
+        let auto = word != "manual";
+        Ok(Content { shape, providers, digest: text, auto })
     });
-    stand.follow = Some(Followed { path: path.clone(), load, auto });
+    stand.follow = Some(Followed { path: path.clone(), load });
     (stand, path)
 }
 
@@ -54,7 +56,7 @@ fn told(run: &Run) -> Vec<(String, u64)> {
 /// R183, D14: the file is applied at the start, and each time that its content is new.
 #[test]
 fn a_changed_file_is_applied() {
-    let (stand, path) = following(3, true);
+    let (stand, path) = following(3);
     write(&path, "count 2");
     let run = stand.drive(Begin::Driving);
     wants(&run, 2);
@@ -70,7 +72,7 @@ fn a_changed_file_is_applied() {
 /// R188: a content that makes no sense leaves the last good shape, and is one event however often it is written.
 #[test]
 fn an_invalid_file_keeps_the_last_good_shape() {
-    let (stand, path) = following(2, true);
+    let (stand, path) = following(2);
     write(&path, "count 2");
     let run = stand.drive(Begin::Driving);
     wants(&run, 2);
@@ -96,7 +98,7 @@ fn an_invalid_file_keeps_the_last_good_shape() {
 /// the file wins over it.
 #[test]
 fn an_unchanged_file_does_not_undo_a_live_edit() {
-    let (stand, path) = following(4, true);
+    let (stand, path) = following(4);
     write(&path, "count 2");
     let run = stand.drive(Begin::Driving);
     wants(&run, 2);
@@ -120,7 +122,7 @@ fn an_unchanged_file_does_not_undo_a_live_edit() {
 /// R88: providers are taken over at a start alone; a file that changes them says so and changes nothing.
 #[test]
 fn a_file_with_other_providers_is_refused() {
-    let (stand, path) = following(2, true);
+    let (stand, path) = following(2);
     write(&path, "count 2");
     let run = stand.drive(Begin::Driving);
     wants(&run, 2);
@@ -137,13 +139,13 @@ fn a_file_with_other_providers_is_refused() {
 /// Clarification 9: where changes wait for an operator, a new content says so and is not applied.
 #[test]
 fn a_changed_file_waits_where_an_operator_confirms() {
-    let (stand, path) = following(3, false);
-    write(&path, "count 2");
+    let (stand, path) = following(3);
+    write(&path, "manual 2");
     let run = stand.drive(Begin::Driving);
     run.edit(&stand.declare(&[("web", 2)]));
     run.converged();
     for _ in 0..5 {
-        write(&path, "count 3");
+        write(&path, "manual 3");
         let waits = |view: &RunView| problem(view).is_some_and(|text| text.contains("waits"));
         run.until("it waits", waits);
         let listings = stand.world.with(|land| land.listings);
@@ -151,6 +153,24 @@ fn a_changed_file_waits_where_an_operator_confirms() {
     }
     assert_eq!(told(&run), [], "what waits is no fault");
     assert_eq!(run.view().want, 2);
+    run.stop();
+    stand.world.lawful();
+}
+
+/// Clarification 9: the content that is to be applied decides about itself, not the one before it.
+#[test]
+fn a_file_that_asks_for_an_operator_waits_for_one_at_once() {
+    let (stand, path) = following(4);
+    write(&path, "count 2");
+    let run = stand.drive(Begin::Driving);
+    wants(&run, 2);
+    write(&path, "manual 1");
+    let waits = |view: &RunView| problem(view).is_some_and(|text| text.contains("waits"));
+    run.until("it waits", waits);
+    assert_eq!((run.view().want, run.view().ready), (2, 2));
+    write(&path, "count 4");
+    wants(&run, 4);
+    assert_eq!(problem(&run.view()), None);
     run.stop();
     stand.world.lawful();
 }

@@ -49,7 +49,12 @@ pub async fn run(provider: Arc<dyn Provider>, options: BatteryOptions) -> Report
     add("start_after_cancel_runs", &["D7"], verdict);
     add("exit_is_noticed", &["D6"], bench.exit_is_noticed(&failing).await);
     add("destroy_leaves_absence", &["D8", "R69"], bench.destroy_leaves_absence(&node, &seen).await);
-    let left = bench.nothing_is_left(&[node, failing, stranger]).await;
+    let nodes = [node, failing, stranger];
+    let left = bench.nothing_is_left(&nodes).await;
     add("nothing_is_left", &["R75"], left);
+    for node in &nodes {
+        bench.provider.forget(&node.slot);
+    }
+    bench.provider.close().await;
     Report { kind, checks }
 }

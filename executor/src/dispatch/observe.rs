@@ -62,6 +62,13 @@ impl Dispatcher {
         }
     }
 
+    /// Lets every provider drop what it keeps for people of a slot that is gone for good.
+    pub fn forget(&self, slot: &LogicalNodeId) {
+        for ground in self.shared.grounds.values() {
+            ground.provider.forget(slot);
+        }
+    }
+
     /// Waits for the end of a workload, where its provider can notice it; answers with `Report::Exited`.
     ///
     /// A workload that is watched already is not watched twice.

@@ -188,6 +188,11 @@ pub trait Provider: Send + Sync {
     /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>>;
 
+    /// Drops what it keeps for people of a slot that is gone for good, such as the output of its last attempt.
+    ///
+    /// Returns at once, is no effect, and is called within the runtime.
+    fn forget(&self, _slot: &LogicalNodeId) {}
+
     /// Finishes what was put off, before the controller ends; nothing is asked of the provider after that.
     fn close(&self) -> Work<'_, ()> {
         Box::pin(std::future::ready(()))

@@ -14,7 +14,7 @@ use reconciler_core::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ward::{BOUND, Ward, argv, is_alive, pid_of, script, stays, until};
+use crate::ward::{BOUND, Node, Ward, argv, is_alive, pid_of, script, stays, until};
 
 fn sigkill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
@@ -266,6 +266,43 @@ async fn output_is_rotated_by_size() {
     let paths = ProcessProvider::log_paths(&ward.place.state_dir, &node.slot);
     let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap()).collect();
     assert_eq!(names, ["stdout.log.1", "stdout.log", "stderr.log"]);
+}
+
+/// The output of the last attempt that failed outlives its lease, until the slot has a node again or is gone.
+#[tokio::test]
+async fn the_last_output_of_a_failed_attempt_is_kept() {
+    let ward = Ward::with_log_cap(4096);
+    let kept = |node: &Node| {
+        let paths = ProcessProvider::log_paths(&ward.place.state_dir, &node.slot);
+        let text: String = paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+        (paths, text)
+    };
+    let failing = |text: &str| script(&format!("head -c 9000 /dev/zero; echo {text} >&2; exit 3"));
+    for (place, text) in ["first", "second"].into_iter().enumerate() {
+        let node = ward.attempt(0, u64::try_from(place).unwrap() + 1, failing(text));
+        let leased = ward.create(&node).await.unwrap();
+        ward.start(&node, &leased, 1).await.unwrap();
+        ward.exited(&node).await;
+        ward.destroy(&node, &leased).await.unwrap();
+        let (paths, told) = kept(&node);
+        assert!(told.contains(text) && told.matches('\n').count() == 1, "one attempt: {told}");
+        let attempt = format!("{}.{}", node.slot, node.attempt.ordinal);
+        assert!(paths.iter().all(|path| path.parent().unwrap().ends_with(&attempt)), "{paths:?}");
+        let sizes = paths.iter().map(|path| fs::metadata(path).unwrap().len());
+        assert!(sizes.max().unwrap() <= 4096, "as large as rotation leaves it");
+        assert_eq!(ward.provider.list_owned(ward.run).await, Listing::Complete(Vec::new()));
+    }
+    let node = ward.attempt(0, 3, stays());
+    let (leased, workload) = ward.up(&node).await;
+    assert!(kept(&node).1.contains("second"), "it stays until the next one joined");
+    ward.complete(&node, &leased, &workload).await.unwrap();
+    assert!(!kept(&node).1.contains("second"));
+    ward.cancel(&node, &leased, &workload, BOUND).await.unwrap();
+    ward.destroy(&node, &leased).await.unwrap();
+    assert_eq!(kept(&node).0, Vec::<std::path::PathBuf>::new(), "it was ended, and did not fail");
+    ward.provider.close().await;
+    let left = fs::read_dir(&ward.place.state_dir).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(left.filter(|path| path.is_dir()).count(), 0);
 }
 
 /// R69: what is absent is ended and given back already.

@@ -98,6 +98,23 @@ async fn a_reused_process_id_is_not_the_node() {
     assert!(is_alive(stranger.0));
 }
 
+/// A record that was rewritten to somebody else's process hides no node: it is found by what it carries.
+#[tokio::test]
+async fn a_rewritten_record_leaves_no_node_behind() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let stranger = Stranger(orphan(&ward.node(1, stays())));
+    tamper(&ward.dir(&node).join("process.json"), |json| {
+        json["process"]["pid"] = stranger.0.into();
+        json["process"]["start"] = start_of(stranger.0).unwrap().into();
+    });
+    ward.restart();
+    ward.destroy(&node, &leased).await.unwrap();
+    assert!(!is_alive(pid_of(&workload)));
+    assert!(is_alive(stranger.0));
+}
+
 /// A process of the test that the provider must leave alone.
 struct Stranger(i32);
 

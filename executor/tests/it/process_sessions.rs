@@ -37,6 +37,23 @@ async fn verify_commands_run_before_the_workload() {
     );
 }
 
+/// The output of a busy node is rotated although nobody lists or looks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_node_is_rotated_between_listings() {
+    let ward = Ward::with_log_cap(4096);
+    let node = ward.node(0, script("while :; do head -c 500 /dev/zero; sleep 0.02; done"));
+    let (leased, workload) = ward.up(&node).await;
+    let old = ward.dir(&node).join("stdout.log.1");
+    let new = ward.dir(&node).join("stdout.log");
+    for _ in 0..2 {
+        until("it is rotated", || old.exists() && fs::metadata(&new).unwrap().len() <= 4096).await;
+        assert!(fs::metadata(&old).unwrap().len() <= 4096);
+        fs::remove_file(&old).unwrap();
+    }
+    ward.cancel(&node, &leased, &workload, Duration::ZERO).await.unwrap();
+    ward.destroy(&node, &leased).await.unwrap();
+}
+
 /// A verify command that fails stops the session, and says how and with which last words.
 #[tokio::test]
 async fn a_failing_verify_command_stops_the_session() {

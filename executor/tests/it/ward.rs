@@ -104,8 +104,13 @@ impl Ward {
     }
 
     pub(crate) fn node(&self, index: u32, boot: BootSpec) -> Node {
+        self.attempt(index, 1, boot)
+    }
+
+    /// A later attempt of a slot.
+    pub(crate) fn attempt(&self, index: u32, ordinal: u64, boot: BootSpec) -> Node {
         let slot = LogicalNodeId::new("web".parse().unwrap(), index);
-        let attempt = AttemptId::derive(self.run, &slot, AttemptOrdinal::new(1));
+        let attempt = AttemptId::derive(self.run, &slot, AttemptOrdinal::new(ordinal));
         let spec = NodeSpec {
             role: "web".to_owned(),
             provider: "process".parse().unwrap(),

@@ -119,8 +119,14 @@ pub fn capability_digest(capabilities: &BTreeMap<ProviderName, String>) -> PlanH
     PlanHash::of(canon.write().as_bytes())
 }
 
-/// Slot, attempt, stage, lease, revision, certainty: never sequences, process ids, ages or times.
 fn observation_digest(observed: &ClusterState) -> PlanHash {
+    PlanHash::of(observation_text(observed).as_bytes())
+}
+
+/// What a plan takes to be observed, as it is hashed: a canonical line per attempt, doubtful group and paused update.
+///
+/// Slot, attempt, stage, lease, revision, certainty: never sequences, process ids, ages or times.
+pub fn observation_text(observed: &ClusterState) -> String {
     let mut text = String::new();
     let records = observed.groups().flat_map(|(_, group)| group.records());
     for record in records.flat_map(|record| record.attempts()) {
@@ -146,7 +152,7 @@ fn observation_digest(observed: &ClusterState) -> PlanHash {
         text.push_str(&Canon::object([("paused", Canon::text(name.as_str()))]).write());
         text.push('\n');
     }
-    PlanHash::of(text.as_bytes())
+    text
 }
 
 fn digest_of_slots(observed: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> PlanHash {

@@ -16,7 +16,7 @@ mod stored;
 pub use after::After;
 pub use change::{Change, ChangeKind};
 pub use graph::GraphError;
-pub use header::{PlanHeader, PlanInput, Scope, capability_digest};
+pub use header::{PlanHeader, PlanInput, Scope, capability_digest, observation_text};
 pub use impact::Impact;
 pub use lifecycle::LifecyclePlan;
 pub use project::{ProjectError, project};

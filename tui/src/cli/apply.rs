@@ -14,6 +14,7 @@ use super::{
     context::Context,
     converge,
     exit::{Exit, Failure, Outcome, chain},
+    plan,
 };
 
 /// Largest kept plan that is read: that of some hundred thousand steps.
@@ -27,21 +28,45 @@ pub(crate) struct Confirm {
 
 /// Applies the file's shape under the plan that is meant.
 pub(crate) async fn run(context: &Context, confirm: Confirm, going: &Going) -> Outcome {
-    let hash = match (confirm.hash, confirm.plan) {
-        (Some(hash), None) => hash,
-        (_, Some(path)) => kept(&path)?,
+    let (hash, kept) = match (confirm.hash, confirm.plan) {
+        (Some(hash), None) => (hash, None),
+        (_, Some(path)) => {
+            let plan = read_kept(&path)?;
+            (plan.hash, Some((path, plan)))
+        }
         (None, None) => return Err(Failure::new(Exit::Usage, "no plan is confirmed")),
     };
-    converge::confirmed(context, context.file_edit(), hash, going).await
+    let edit = context.file_edit();
+    let Some((path, kept)) = kept else {
+        return converge::confirmed(context, edit, hash, going).await;
+    };
+    let present = plan::dry_run(context, &edit).await?;
+    if present.hash == hash && !kept.is_shown_as(&present) {
+        return Err(edited(format!(
+            "{}: it does not show what its hash stands for",
+            path.display()
+        )));
+    }
+    let outcome = converge::confirmed(context, edit, hash, going).await;
+    outcome.map_err(|failure| {
+        if failure.exit != Exit::Stale || present.hash == hash {
+            return failure;
+        }
+        let mut moved = kept.basis().moved(&present.basis());
+        moved.retain(|line| !failure.details.contains(line));
+        Failure { details: failure.details.into_iter().chain(moved).collect(), ..failure }
+    })
 }
 
-/// The hash of a kept plan, if the plan still is the one that has it.
-fn kept(path: &Path) -> Result<PlanHash, Failure> {
+/// What is said of a kept plan that is not as it was made.
+fn edited(message: String) -> Failure {
+    let hint = "make it again with `levelhead plan --json`; a kept plan is not edited";
+    Failure::new(Exit::Invalid, message).hint(hint)
+}
+
+/// A kept plan, if it still is the one that has its hash.
+fn read_kept(path: &Path) -> Result<PlanView, Failure> {
     let shown = path.display();
-    let invalid = |message: String| {
-        let hint = "make it again with `levelhead plan --json`; a kept plan is not edited";
-        Failure::new(Exit::Invalid, message).hint(hint)
-    };
     let mut text = String::new();
     let read =
         File::open(path).and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
@@ -49,10 +74,10 @@ fn kept(path: &Path) -> Result<PlanHash, Failure> {
         return Err(Failure::new(Exit::Invalid, format!("cannot read {shown}: {error}")));
     }
     let plan: PlanView = serde_json::from_str(&text)
-        .map_err(|error| invalid(format!("{shown} is no plan of this version: {error}")))?;
+        .map_err(|error| edited(format!("{shown} is no plan of this version: {error}")))?;
     if plan.schema != VIEW_SCHEMA {
-        return Err(invalid(format!("{shown} has form {}, not {VIEW_SCHEMA}", plan.schema)));
+        return Err(edited(format!("{shown} has form {}, not {VIEW_SCHEMA}", plan.schema)));
     }
-    plan.check().map_err(|error| invalid(format!("{shown}: {}", chain(&error))))?;
-    Ok(plan.hash)
+    plan.check().map_err(|error| edited(format!("{shown}: {}", chain(&error))))?;
+    Ok(plan)
 }

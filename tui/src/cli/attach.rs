@@ -2,13 +2,27 @@
 
 use std::time::Duration;
 
-use driver::{Begin, DriveError, Ended, Handle, Link, StopReason};
+use driver::{
+    Begin, DriveError, Ended, Handle, Link, StopReason, api::CallError, view::RefusalKind,
+};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{
     context::Context,
     exit::{Exit, Failure},
 };
+
+/// How many drivers are asked one after the other for the same, where each ends before it answers.
+pub(crate) const DRIVERS_TRIED: usize = 5;
+
+/// True if a call brought no answer because the driver has ended, or does so.
+pub(crate) fn is_gone(error: &CallError) -> bool {
+    match error {
+        CallError::Broken(_) | CallError::Socket { .. } => true,
+        CallError::Refused(refusal) => refusal.kind == RefusalKind::Unavailable,
+        CallError::Answer(_) | CallError::Call(_) => false,
+    }
+}
 
 /// A way to a driver, and the driver itself if it is ours.
 pub(crate) struct Session {

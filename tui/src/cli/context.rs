@@ -16,7 +16,11 @@ use driver::{
     view::Edit,
 };
 
-use reconciler_core::{desired::ClusterShape, limits};
+use reconciler_core::{
+    desired::ClusterShape,
+    id::{RunName, Uuid},
+    limits,
+};
 
 use super::{
     args::Global,
@@ -56,7 +60,8 @@ impl Context {
         Self::with(global, catalogue, file, config::load(file, catalogue)?)
     }
 
-    /// The same for a verb that only looks: a file that is not valid any more does not hide its run.
+    /// The same for a verb that only looks: a file that is not valid any more does not hide its run, and one that is
+    /// gone does not while a driver has the state directory that was named.
     pub(crate) fn open_to_look(
         global: &Global,
         catalogue: &Catalogue,
@@ -65,10 +70,12 @@ impl Context {
         let opened = Self::open(global, catalogue, file);
         let Err(failure) = opened else { return opened };
         let source = config::read(file).ok();
-        let Some((run, uuid)) = source.as_ref().and_then(config::identify) else {
+        let of_file = source.as_ref().and_then(config::identify);
+        let Some((run, uuid)) = of_file.or_else(|| journaled(global)) else {
             return Err(failure);
         };
-        out::note(format!("warning: {} is not valid; its run is shown as it is", file.display()));
+        let what = if file.exists() { "is not valid" } else { "is not there" };
+        out::note(format!("warning: {} {what}; its run is shown as it is", file.display()));
         let loaded = Loaded {
             path: file.to_owned(),
             digest: String::new(),
@@ -142,7 +149,9 @@ impl Context {
     pub(crate) fn followed(&self) -> Followed {
         let (path, catalogue) = (self.file.clone(), self.catalogue.clone());
         let load = move || match config::load(&path, &catalogue) {
-            Ok(Loaded { shape, providers, digest, .. }) => Ok(Content { shape, providers, digest }),
+            Ok(Loaded { shape, providers, digest, confirm, .. }) => {
+                Ok(Content { shape, providers, digest, auto: confirm == Confirm::Auto })
+            }
             Err(error) => {
                 let first = error.to_views().into_iter().next();
                 Err(first.map_or_else(
@@ -151,8 +160,7 @@ impl Context {
                 ))
             }
         };
-        let auto = self.loaded.confirm == Confirm::Auto;
-        Followed { path: self.file.clone(), load: Arc::new(load), auto }
+        Followed { path: self.file.clone(), load: Arc::new(load) }
     }
 
     /// True if a driver has the run.
@@ -185,6 +193,13 @@ impl Context {
     pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
         Ok(start(self.options(begin, pace))?)
     }
+}
+
+/// The run in the state directory that was named, while a driver has it.
+fn journaled(global: &Global) -> Option<(RunName, Uuid)> {
+    let paths = StatePaths::new(absolute(global.state_dir.as_deref()?).ok()?);
+    let is_driven = Offline::is_driven(&paths).ok()?;
+    is_driven.then(|| Offline::open(&paths).ok()?.identity())?
 }
 
 /// The directory with its whole path.

@@ -6,16 +6,16 @@ use std::{
 };
 
 use driver::{
-    Begin, Face, Source, StopReason,
+    Begin, Face, Offline, Source, StopReason,
     api::CallError,
-    view::{Edit, OutstandingView, PlanView, RunState, RunView},
+    view::{Edit, OutstandingView, PlanView, RunState, RunView, WaitsForView},
 };
 use reconciler_core::id::{Generation, PlanHash};
 use tokio::time::Instant;
 
 use super::{
     args::Going,
-    attach::Session,
+    attach::{self, Session},
     context::{Context, who},
     exit::{Exit, Failure, Outcome},
     logging, out, plan, plan_text,
@@ -108,10 +108,7 @@ async fn go(
     let source = Source { face: Face::Cli, who: who() };
     let pauses = matches!(edit, Edit::Pause { .. });
     let resumes = matches!(edit, Edit::Resume { .. });
-    let generation = tokio::select! {
-        generation = session.link.apply(edit, hash, source) => generation?,
-        failure = session.own.failed() => return Err(failure),
-    };
+    let generation = apply(context, session, edit, hash, source, going).await?;
     if going.detach {
         out::note(if resumes {
             format!("accepted; the update goes on, at generation {generation} as before")
@@ -125,6 +122,39 @@ async fn go(
         return Ok(Exit::Done);
     }
     follow(context, session, generation, going, stops).await
+}
+
+/// Applies the plan with `hash`; where the driver that was asked ends meanwhile, asks whoever has the run then.
+///
+/// Whether the change was taken up is not guessed: the journal knows the plans that were used, and where it does not
+/// know this one, nothing was changed.
+async fn apply(
+    context: &Context,
+    session: &mut Session,
+    edit: Edit,
+    hash: PlanHash,
+    source: Source,
+    going: &Going,
+) -> Result<Generation, Failure> {
+    for _ in 1..attach::DRIVERS_TRIED {
+        let answer = tokio::select! {
+            answer = session.link.apply(edit.clone(), hash, source.clone()) => answer,
+            failure = session.own.failed() => return Err(failure),
+        };
+        match answer {
+            Ok(generation) => return Ok(generation),
+            Err(error) if session.is_own() || !attach::is_gone(&error) => return Err(error.into()),
+            Err(_gone) => {}
+        }
+        // Only once the lock has passed on nothing more comes from who had it.
+        drop(context.attached().await?);
+        if Offline::was_used(&context.paths, hash)? {
+            *session = Session::open(context, Begin::Driving, going.pace).await?;
+            return Ok(session.link.view(None).await?.generation);
+        }
+        *session = Session::open(context, Begin::Waiting, going.pace).await?;
+    }
+    Ok(session.link.apply(edit, hash, source).await?)
 }
 
 /// Follows the run until it converged, cannot go on, or time is up.
@@ -178,6 +208,8 @@ async fn follow(
                 let done = summary(context, session, &view)?;
                 return Ok(if taken_back { Exit::Partial } else { done });
             }
+            // What only a look under way keeps from being held may be so without another pass.
+            RunState::Converging if nobody_moves(&view) => seen = None,
             RunState::Converging | RunState::Unattended => seen = Some(view.pass),
         }
         tokio::time::sleep(LOOK_PERIOD).await;
@@ -194,8 +226,7 @@ async fn go_on_without(
     going: &Going,
     error: CallError,
 ) -> Result<(), Failure> {
-    let gone = matches!(error, CallError::Broken(_) | CallError::Socket { .. });
-    if session.is_own() || !gone {
+    if session.is_own() || !attach::is_gone(&error) {
         return Err(error.into());
     }
     *session = Session::open(context, Begin::Driving, going.pace).await?;
@@ -203,6 +234,11 @@ async fn go_on_without(
         out::note("the driver has ended; going on with one of our own");
     }
     Ok(())
+}
+
+/// True if everything that is not as it should be waits for others or for a person.
+fn nobody_moves(view: &RunView) -> bool {
+    view.outstanding.iter().all(|one| one.waits_for != WaitsForView::Itself)
 }
 
 /// True if the driver itself made the live shape: an update failed, and what served before comes back.

@@ -115,8 +115,16 @@ impl From<Refusal> for Failure {
             RefusalKind::Journal => Exit::Journal,
             RefusalKind::Unavailable => Exit::Unavailable,
         };
-        let message = format!("{}; nothing was changed", refusal.message);
-        Self { details: refusal.moved, hint: refusal.hint, ..Self::new(exit, message) }
+        let message = match refusal.kind {
+            RefusalKind::Unavailable => refusal.message,
+            RefusalKind::Invalid
+            | RefusalKind::Stale
+            | RefusalKind::Forbidden
+            | RefusalKind::Journal => format!("{}; nothing was changed", refusal.message),
+        };
+        let room = (exit == Exit::Journal).then(|| ROOM_HINT.to_owned());
+        let hint = refusal.hint.or(room);
+        Self { details: refusal.moved, hint, ..Self::new(exit, message) }
     }
 }
 
@@ -154,6 +162,10 @@ impl From<StartError> for Failure {
                 Self { message, details, ..failure }
             }
             StartError::Journal(OpenError::Io { .. }) => failure.hint(ROOM_HINT),
+            StartError::Journal(OpenError::Narrow { path, wanted, .. }) => failure.hint(format!(
+                "`chmod {wanted:04o} {}` if it is to be used, or give another --state-dir",
+                path.display()
+            )),
             StartError::Journal(_)
             | StartError::Provider { .. }
             | StartError::UnknownKind { .. } => failure,
@@ -185,9 +197,21 @@ impl From<DriveError> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let styled = super::style::stderr_is_styled();
-        let failure = Self::new(Exit::Invalid, "the desired-state file is not valid");
+        let (message, hint) = match &error {
+            ConfigError::Read(_) => {
+                ("the desired-state file cannot be read", "`levelhead init` writes a starter file")
+            }
+            ConfigError::Invalid(problems) if problems.has_broken_syntax() => (
+                "the desired-state file is not valid",
+                "mend the places above, then `levelhead validate`: what stands behind broken syntax may hold more",
+            ),
+            ConfigError::Invalid(_) => (
+                "the desired-state file is not valid",
+                "mend the places above, then `levelhead validate`",
+            ),
+        };
         let details = vec![error.render(styled).trim_end().to_owned()];
         let json = Some(error.to_json());
-        Self { details, json, ..failure }.hint("mend the places above, then `levelhead validate`")
+        Self { details, json, ..Self::new(Exit::Invalid, message) }.hint(hint)
     }
 }

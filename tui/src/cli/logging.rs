@@ -1,14 +1,15 @@
 //! Where log lines go: rolling files in the state directory, and stderr for the headless driver.
 
 use std::{
-    fs::{self, DirBuilder, Permissions},
+    fs::{self, Permissions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use checkpoint::paths::StatePaths;
+use checkpoint::{paths::StatePaths, store::make_dir};
+use driver::StartError;
 use tracing_appender::{
     non_blocking::{NonBlockingBuilder, WorkerGuard},
     rolling::{Builder, RollingFileAppender, Rotation},
@@ -43,9 +44,8 @@ pub(crate) fn start(paths: &StatePaths, stderr: Option<LogFormat>) -> Result<Gua
         Failure::new(Exit::Journal, text)
             .hint("make the state directory writable, or give --state-dir DIR")
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| fail(&error))?;
-    // The state directory itself may have been made just now, with its parents.
-    fs::set_permissions(paths.dir(), Permissions::from_mode(0o700)).map_err(|e| fail(&e))?;
+    make_dir(paths.dir()).map_err(StartError::Journal)?;
+    make_dir(&dir).map_err(StartError::Journal)?;
     let files = Builder::new()
         .rotation(Rotation::DAILY)
         .filename_prefix(PREFIX)
@@ -106,7 +106,10 @@ impl Write for Private {
 fn restrict(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+        let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let wide = |found: fs::Metadata| found.permissions().mode() & 0o077 != 0;
+        // One that is gone was pruned by another process.
+        if ours && entry.metadata().is_ok_and(wide) {
             match fs::set_permissions(entry.path(), Permissions::from_mode(0o600)) {
                 // Another process may have pruned it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

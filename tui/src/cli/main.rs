@@ -1,13 +1,13 @@
 //! From the words on the command line to an exit code.
 
-use std::{path::Path, process::ExitCode};
+use std::{io::IsTerminal as _, path::Path, process::ExitCode};
 
 use clap::{Parser as _, error::ErrorKind};
 use driver::config::Catalogue;
 
 use super::{
     apply,
-    args::{AloneVerb, Cli, Global, Powering, RunVerb, Verb},
+    args::{AloneVerb, Cli, Global, LogFormat, Powering, RunVerb, Verb},
     completions, console,
     context::Context,
     doctor, down, drive, events,
@@ -31,20 +31,30 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
         );
         return out::code(Exit::Done);
     };
+    let as_json = cli.global.json || logs_json(&verb);
+    // Where a person may be asked, what is asked about is shown all the same.
+    if as_json && !std::io::stdin().is_terminal() {
+        out::be_quiet();
+    }
     let outcome = run(verb, &cli.global, catalogue);
     match outcome {
         Ok(_) if out::was_lost() => {
             let failure =
                 Failure::new(Exit::Internal, "what was to be printed could not be written");
-            out::failure(&failure, cli.global.json);
+            out::failure(&failure, as_json);
             out::code(failure.exit)
         }
         Ok(exit) => out::code(exit),
         Err(failure) => {
-            out::failure(&failure, cli.global.json);
+            out::failure(&failure, as_json);
             out::code(failure.exit)
         }
     }
+}
+
+/// True for a verb whose stderr is read by a program.
+const fn logs_json(verb: &Verb) -> bool {
+    matches!(verb, Verb::Run(RunVerb::Driver { log_format: LogFormat::Json, .. }))
 }
 
 fn usage(error: &clap::Error) -> ExitCode {

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    sync::atomic::{AtomicU8, Ordering},
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
 use serde::Serialize;
@@ -11,6 +11,8 @@ use super::exit::{Exit, Failure};
 
 /// What became of stdout: it works, its reader went away, or it takes nothing more.
 static STDOUT: AtomicU8 = AtomicU8::new(WORKS);
+/// True where stderr is a program's.
+static QUIET: AtomicBool = AtomicBool::new(false);
 const WORKS: u8 = 0;
 const READER_GONE: u8 = 1;
 const LOST: u8 = 2;
@@ -43,8 +45,19 @@ pub(crate) fn was_lost() -> bool {
     STDOUT.load(Ordering::Relaxed) == LOST
 }
 
-/// Prints one line for the person at the terminal.
+/// Prints one line for the person at the terminal; nothing once stderr is a program's.
 pub(crate) fn note(text: impl AsRef<str>) {
+    if !QUIET.load(Ordering::Relaxed) {
+        said(text);
+    }
+}
+
+/// From now on stderr holds nothing but a failure: a program reads it.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+fn said(text: impl AsRef<str>) {
     drop(writeln!(io::stderr().lock(), "{}", text.as_ref()));
 }
 
@@ -67,7 +80,7 @@ pub(crate) fn failure(failure: &Failure, as_json: bool) {
                 "hint": failure.hint,
             }
         });
-        note(value.to_string());
+        said(value.to_string());
         return;
     }
     for detail in &failure.details {

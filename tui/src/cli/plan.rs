@@ -8,6 +8,7 @@ use driver::{
 use reconciler_core::id::PlanHash;
 
 use super::{
+    attach,
     context::Context,
     exit::{Exit, Failure, Outcome},
     out, plan_text,
@@ -23,8 +24,13 @@ pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
 
 /// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.
 pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
-    if let Some(link) = context.attached().await? {
-        return Ok(context.place.plan(link.plan(edit.clone()).await?));
+    for tried in 1.. {
+        let Some(link) = context.attached().await? else { break };
+        match link.plan(edit.clone()).await {
+            // It ended before it answered: whoever has the run then is asked.
+            Err(error) if attach::is_gone(&error) && tried < attach::DRIVERS_TRIED => {}
+            answer => return Ok(context.place.plan(answer?)),
+        }
     }
     let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
     Ok(context.place.plan(Offline::open(&context.paths)?.plan(&options, edit).await?))
@@ -36,7 +42,8 @@ pub(crate) async fn still_holds(
     edit: &Edit,
     hash: PlanHash,
 ) -> Result<(), Failure> {
-    if dry_run(context, edit).await?.hash == hash {
+    let present = dry_run(context, edit).await?;
+    if present.hash == hash {
         return Ok(());
     }
     let used = Offline::was_used(&context.paths, hash)?;
@@ -45,15 +52,19 @@ pub(crate) async fn still_holds(
     } else {
         "what the plan was made from has changed"
     };
-    let present = dry_run(context, edit).await?;
+    let mut moved = vec![
+        format!("the live generation is {}", present.base),
+        format!("{} plans were confirmed so far", present.serial),
+        format!("the plan would now be {}", present.hash),
+    ];
+    if !used {
+        // Nobody kept what the plan was made from: the journal knows what happened lately.
+        moved.extend(Offline::open(&context.paths)?.news());
+    }
     Err(Refusal {
         kind: RefusalKind::Stale,
         message: message.to_owned(),
-        moved: vec![
-            format!("the live generation is {}", present.base),
-            format!("{} plans were confirmed so far", present.serial),
-            format!("the plan would now be {}", present.hash),
-        ],
+        moved,
         hint: Some("make the plan again, look at it, and confirm its new hash".to_owned()),
     }
     .into())

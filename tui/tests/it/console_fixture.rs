@@ -294,6 +294,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
             parallelism: 16,
             spec: PlanHash::of(b"spec"),
             observation: PlanHash::of(b"observation"),
+            observed: String::new(),
             capability: PlanHash::of(b"capability"),
             specs: BTreeMap::new(),
         }),

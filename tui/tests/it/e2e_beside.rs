@@ -1,6 +1,10 @@
 //! Several commands on one run: one driver at a time, everything else through it, and each hash good for once.
 
-use std::{fs::File, os::unix::net::UnixListener};
+use std::{
+    fs::File,
+    io::{Read as _, Write as _},
+    os::unix::net::UnixListener,
+};
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
@@ -81,8 +85,72 @@ fn a_plan_that_was_overtaken_is_refused_and_says_what_moved() {
     let (pids, written) = (world.pids(), counters(&world));
     let refused = world.expect(70, &["scale", "web=4", "--confirm", &stale, "--file", "FILE"]);
     assert!(refused.err.contains("the live generation is 2"), "{refused:?}");
+    assert!(refused.err.contains("lately: run: shape: generation 1 -> 2"), "{refused:?}");
     assert_eq!(world.pids(), pids);
     assert_eq!(counters(&world), written);
+}
+
+/// R85: a plan that is stale says what moved, from what to what: one that was kept, and one that the driver showed.
+#[test]
+fn a_stale_plan_names_what_moved() {
+    let mut world = World::new(&servers("web", 2));
+    world.drive();
+    world.until_state("converged");
+    let kept = world.expect(0, &["plan", "FILE", "--json"]).out;
+    let path = world.dir().join("plan.json");
+    std::fs::write(&path, kept).unwrap();
+    let edit = ["scale", "web=3", "--file", "FILE"];
+    let shown = hash(&world.json(&[&edit[..], &["--dry-run"]].concat()));
+    world.expect(0, &["restart", "web-1", "--yes", "--file", "FILE"]);
+
+    let file = path.to_str().unwrap();
+    let of_kept = world.expect(70, &["apply", "FILE", "--plan", file]);
+    let of_shown = world.expect(70, &[&edit[..], &["--confirm", &shown]].concat());
+    for refused in [of_kept, of_shown] {
+        for line in ["live generation: 1 -> 2", "web-1: round 0 -> 1"] {
+            assert!(refused.err.contains(line), "{line}: {refused:?}");
+        }
+        assert!(!refused.err.contains("web-0:"), "what stayed is not named: {refused:?}");
+    }
+    let done = world.expect(70, &["apply", "FILE", "--plan", file, "--json"]);
+    let error: Value = serde_json::from_str(done.err.lines().last().unwrap()).unwrap();
+    assert!(error["error"]["details"].to_string().contains("round 0 -> 1"), "{error}");
+}
+
+/// Answers calls as a driver would, in order, and breaks the connection where there is no answer.
+fn answer_calls(listener: &UnixListener, answers: &[Option<String>]) {
+    for answer in answers {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut asked = [0; 4096];
+        assert!(stream.read(&mut asked).unwrap() > 0);
+        let Some(body) = answer else { continue };
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    }
+}
+
+/// P2: whoever has the run when a driver ends that was asked is asked the same, and nothing is done twice.
+#[test]
+fn a_change_outlives_the_driver_that_it_was_asked_of() {
+    for broken_off in [1, 3] {
+        let world = World::new(&servers("web", 1));
+        world.expect(0, &["up", "--yes", "FILE"]);
+        let plan =
+            world.expect(0, &["scale", "web=2", "--dry-run", "--json", "--file", "FILE"]).out;
+        let lock = File::open(world.state().join("lock")).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        let listener = UnixListener::bind(world.state().join("control.sock")).unwrap();
+        let mut asking = world.spawn("asking", &["scale", "web=2", "--yes", "--file", "FILE"]);
+        let health = || Some("{}".to_owned());
+        let calls = [health(), Some(plan), health(), None];
+        let mut calls = calls[..=broken_off].to_vec();
+        calls[broken_off] = None;
+        answer_calls(&listener, &calls);
+        drop((lock, listener));
+        assert_eq!(code(ended(&mut asking)), 0, "broken off at call {broken_off}");
+        assert_eq!(world.pids().len(), 2);
+        assert_eq!(world.events_of("shape", "run").len(), 2, "the change was made once");
+    }
 }
 
 /// P2: a driver that dies while it is asked leaves the run to whoever asks: a process that it was just starting holds

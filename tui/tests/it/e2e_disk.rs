@@ -99,6 +99,26 @@ fn a_full_disk_lets_no_effect_out() {
     world.expect(0, &["down", "--yes", "FILE"]);
 }
 
+/// A driver whose journal fails tells whoever asked why, and logs nothing that was not kept.
+#[test]
+fn a_change_that_the_journal_refused_is_told_with_its_reason() {
+    let name = "a_change_that_the_journal_refused_is_told_with_its_reason";
+    let Some((mut world, mount)) = mounted(name) else { return };
+    world.drive();
+    world.until_state("converged");
+    let pids = world.pids();
+    let filler = mount.fill();
+    let refused = world.expect(66, &["scale", "web=4", "--yes", "--file", "FILE"]);
+    refused_clearly(&refused, "the journal failed");
+    assert!(refused.err.contains("next: free space"), "{refused:?}");
+    assert_eq!(world.end_driver(rustix::process::Signal::TERM), 66);
+    let log = fs::read_to_string(world.dir().join("driver-0.err")).unwrap();
+    assert!(!log.contains("generation 1 -> 2"), "{log}");
+    assert_eq!(world.pids(), pids);
+    fs::remove_file(filler).unwrap();
+    world.expect(0, &["down", "--yes", "FILE"]);
+}
+
 /// A state directory that can only be read: nothing is begun; what can be read is still shown.
 #[test]
 fn a_read_only_state_directory_lets_no_effect_out() {

@@ -8,7 +8,7 @@ use crate::world::{World, group, kill, node, servers, until};
 
 /// A group whose command ends at once with a failure.
 fn hopeless(name: &str) -> String {
-    let group = group(name, 1, r#"["sh", "-c", "exit 3"]"#);
+    let group = group(name, 1, r#"["sh", "-c", "echo cannot live; exit 3"]"#);
     format!("{group}[group.{name}.policy.restart]\nattempts = 3\ninitial = \"200ms\"\njitter = 0\n")
 }
 
@@ -69,6 +69,8 @@ fn a_node_that_cannot_live_is_held_until_it_is_released() {
     assert_eq!(node(&view, "bad-0")["failures"], 3);
     assert_eq!(world.pids().keys().collect::<Vec<_>>(), ["web-0", "web-1"]);
 
+    let logs = world.expect(0, &["logs", "bad-0", "--file", "FILE"]);
+    assert!(logs.out.contains("cannot live") && logs.err.contains("bad-0.3/"), "{logs:?}");
     let failed = times(&world.events_of("failure", "bad-0"));
     assert_eq!(failed.len(), 3, "{failed:?}");
     let least = |ms: u64| Duration::from_millis(ms);
@@ -95,6 +97,10 @@ fn a_node_that_cannot_live_is_held_until_it_is_released() {
     let after = world.pids();
     assert!(before.iter().all(|(slot, pid)| after[slot] == *pid), "{before:?} {after:?}");
     assert_eq!(after.len(), 3);
+    world.write(&hopeless("bad"));
+    world.expect(72, &["up", "--yes", "FILE"]);
+    world.expect(0, &["down", "--yes", "FILE"]);
+    until("nothing is left, the kept output neither", || world.leases().is_empty().then_some(()));
 }
 
 /// A hold that stands beside a driver is left through that driver, which goes on at once.

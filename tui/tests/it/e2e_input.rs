@@ -32,9 +32,18 @@ fn a_kept_plan_is_done_and_a_changed_one_refused() {
     let kept = world.expect(0, &["plan", "FILE", "--json"]).out;
     let file = world.file().with_file_name("plan.json");
     let path = file.to_str().expect("a path");
-    for (from, to) in
-        [("\"timeout_ms\":1", "\"timeout_ms\":2"), ("web-0.1.", "web-0.2."), ("{", "")]
-    {
+    for (from, to) in [
+        ("\"timeout_ms\":1", "\"timeout_ms\":2"),
+        ("web-0.1.", "web-0.2."),
+        ("{", ""),
+        ("\"to\":2", "\"to\":1"),
+        ("\"create\":2", "\"create\":1"),
+        ("\"kind\":\"create\"", "\"kind\":\"destroy\""),
+        ("wanted, and not there", "nothing happens"),
+        ("\"unchanged\":0", "\"unchanged\":7"),
+        ("\"observed\":\"", "\"observed\":\"{}"),
+    ] {
+        assert!(kept.contains(from), "{from}: {kept}");
         std::fs::write(&file, kept.replacen(from, to, 1)).expect("written");
         let refused = world.expect(65, &["apply", "FILE", "--plan", path]);
         assert!(refused.err.contains("plan.json"), "{refused:?}");
@@ -50,6 +59,50 @@ fn a_kept_plan_is_done_and_a_changed_one_refused() {
     assert_eq!(lines.count(), 2, "a line per slot: {text}");
     world.expect(70, &["apply", "FILE", "--plan", path]);
     world.expect(0, &["down", "--yes", "FILE"]);
+}
+
+/// What cannot be read is told as such, and broken syntax hides no fault in silence.
+#[test]
+fn what_the_next_look_may_find_is_said() {
+    let world = World::new("[group.web]\ncount = \n");
+    let broken = world.expect(65, &["validate", "FILE"]);
+    assert!(broken.err.contains("may hold more"), "{broken:?}");
+    let gone = world.expect(65, &["validate", "gone.toml"]);
+    assert!(!gone.err.contains("places above"), "{gone:?}");
+    assert!(gone.err.contains("next: `levelhead init"), "{gone:?}");
+}
+
+/// A run that was never driven has no events, and that is no fault.
+#[test]
+fn a_run_without_a_journal_has_no_events() {
+    let world = World::new(&servers("web", 1));
+    assert_eq!(world.expect(0, &["events", "FILE"]).out, "");
+}
+
+/// With `--json` stderr is one object, also where a plan was made before the failure.
+#[test]
+fn a_failure_is_one_object_for_programs() {
+    let world = World::new(&servers("web", 1));
+    for words in [&["up", "FILE", "--json"][..], &["driver", "gone.toml", "--log-format", "json"]] {
+        let refused = world.run(words);
+        let value: Value = serde_json::from_str(&refused.err).expect("one object");
+        assert_eq!(value["error"]["code"], refused.code, "{refused:?}");
+    }
+}
+
+/// A file that is gone hides neither its driver nor what it says of it.
+#[test]
+fn a_file_that_is_gone_does_not_hide_its_run() {
+    let mut world = World::new(&servers("web", 1));
+    world.drive();
+    world.until_state("converged");
+    std::fs::remove_file(world.file()).unwrap();
+    let told = || world.run(&["status", "FILE", "--json"]);
+    crate::world::until_true("the driver noticed it", || {
+        let view: Value = serde_json::from_str(&told().out).unwrap_or_default();
+        view["driver"].is_object() && view["file"]["problem"].is_string()
+    });
+    world.write(&servers("web", 1));
 }
 
 /// Words that make no sense, files that are not there, groups that nobody declared.

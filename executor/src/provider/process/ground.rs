@@ -27,10 +27,10 @@ use super::{
     fence::FenceFile,
     files::{LeaseDir, Owner, Process, lease_name},
     lock::locked,
-    logs::Rotation,
     ports::Ports,
     prepare::Inherited,
     problem::Problem,
+    rotation::Rotation,
     spawners::Spawners,
     sweep::Sweeper,
 };
@@ -46,7 +46,7 @@ pub(super) struct Ground {
     pub(super) fence: FenceFile,
     pub(super) ports: Ports,
     pub(super) inherited: Inherited,
-    pub(super) rotation: Rotation,
+    pub(super) rotation: Arc<Rotation>,
     pub(super) sweeper: Arc<Sweeper>,
     pub(super) census: Census,
     pub(super) errands: Errands,
@@ -58,6 +58,7 @@ pub(super) struct Ground {
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
     watched: Mutex<BTreeMap<Uuid, (Process, Weak<OwnedFd>)>>,
+    ended: Mutex<BTreeMap<Uuid, Process>>,
 }
 
 impl Ground {
@@ -67,7 +68,7 @@ impl Ground {
             fence: FenceFile::new(place.state_dir.join(FENCE_FILE)),
             ports: Ports::default(),
             inherited: Inherited::read(),
-            rotation: Rotation::new(log_max_bytes),
+            rotation: Arc::new(Rotation::new(log_max_bytes)),
             sweeper: Arc::default(),
             census: Census::default(),
             errands: Errands::default(),
@@ -78,6 +79,7 @@ impl Ground {
             lanes: Mutex::default(),
             released: Mutex::default(),
             watched: Mutex::default(),
+            ended: Mutex::default(),
             place,
         }
     }
@@ -116,6 +118,7 @@ impl Ground {
     pub(super) fn release(&self, attempt: Uuid) {
         locked(&self.lanes).remove(&attempt);
         locked(&self.watched).remove(&attempt);
+        locked(&self.ended).remove(&attempt);
         let mut released = locked(&self.released);
         if released.len() >= RELEASED_MAX {
             released.clear();
@@ -140,6 +143,16 @@ impl Ground {
             Some(_) | None => None,
         };
         fd.is_some_and(|fd| matches!(wait(&fd, Instant::now()), Ok(false)))
+    }
+
+    /// Notes that `process` ends because it was asked to.
+    pub(super) fn note_ended(&self, attempt: Uuid, process: &Process) {
+        locked(&self.ended).insert(attempt, process.clone());
+    }
+
+    /// True if `process` ended because it was asked to.
+    pub(super) fn was_ended(&self, attempt: Uuid, process: &Process) -> bool {
+        locked(&self.ended).get(&attempt) == Some(process)
     }
 
     /// True if this process itself saw the attempt's processes and directory go.

@@ -17,6 +17,7 @@ use reconciler_core::effect::{EffectFailure, NodeRequest};
 use super::{
     files::{LeaseDir, Owner, lease_name},
     ground::Ground,
+    kept,
     problem::Problem,
     rests::clear_of_older,
     stop::{end_carriers, stop_all},
@@ -134,7 +135,12 @@ fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem
         }
         return remove_tree(&gone);
     };
+    let failed = kept::has_failed(ground, &dir, &owner)?;
     stop_all(ground, &dir, &owner, Duration::ZERO)?;
+    if failed && let Err(problem) = kept::keep(ground, &dir, &owner) {
+        // Output is for people: a lease goes whether or not there is room for it.
+        tracing::warn!(problem = %problem.told(), "cannot keep the output of a failed attempt");
+    }
     if let Err(error) = fs::rename(dir.path(), &gone) {
         // A rest of an earlier lease of this name is in the way, or nothing helps.
         tracing::debug!(%error, "a lease cannot be moved aside at once");

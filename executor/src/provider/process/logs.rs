@@ -1,23 +1,20 @@
-//! The output of nodes: where it is, its last lines, and how it is kept from filling the disk.
+//! The output of nodes: where it is, and its last lines.
 //!
-//! A node appends to its files by itself, so output is not lost while no driver runs. A file over its cap is
-//! rotated by copy and truncate, the only way that needs nothing of the node: its last part up to the cap moves
-//! to `NAME.1`, and lines that are written between copy and truncation are lost. Rotation happens when a lease
-//! is looked at or listed; there is no timer per node.
+//! A node appends to its files by itself, so output is not lost while no driver runs. How the files are kept from
+//! filling the disk stands in `rotation`.
 
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use reconciler_core::{desired::HookPoint, id::LogicalNodeId, redact::Redacted};
 
 use super::{
     files::{LeaseDir, hook_log_name, parse_lease_name},
-    problem::Problem,
+    kept::place_of,
 };
 
 /// Size of one output file before it is rotated, unless the options say otherwise.
@@ -30,12 +27,15 @@ const TAIL_LINES: usize = 20;
 const TAIL_BYTES: usize = reconciler_core::limits::TEXT_LEN_MAX - 24;
 
 /// The files that a node writes itself.
-const STREAMS: [&str; 2] = ["stdout.log", "stderr.log"];
+pub(super) const STREAMS: [&str; 2] = ["stdout.log", "stderr.log"];
 
 /// Every output file of a slot, the oldest attempt first, each rotated file before its successor.
 pub(super) fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(state_dir) else { return Vec::new() };
-    let mut attempts: Vec<_> = entries
+    let places = [place_of(state_dir, slot), state_dir.to_owned()];
+    let mut attempts: Vec<_> = places
+        .iter()
+        .filter_map(|place| fs::read_dir(place).ok())
+        .flatten()
         .filter_map(Result::ok)
         .filter_map(|entry| {
             let (other, ordinal) = parse_lease_name(entry.file_name().to_str()?)?;
@@ -43,9 +43,7 @@ pub(super) fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> 
         })
         .collect();
     attempts.sort_unstable();
-    let names = STREAMS.iter().flat_map(|name| [format!("{name}.1"), (*name).to_owned()]);
-    let hooks = HookPoint::ALL.map(hook_log_name);
-    let names: Vec<_> = names.chain(["verify.log".to_owned()]).chain(hooks).collect();
+    let names = output_names();
     attempts
         .iter()
         .flat_map(|(_, dir)| names.iter().map(|name| dir.join(name)))
@@ -53,62 +51,10 @@ pub(super) fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> 
         .collect()
 }
 
-/// Rotates output files, one at a time: two who rotate the same file would lose what they both copied.
-#[derive(Debug)]
-pub(super) struct Rotation {
-    cap: u64,
-    one_at_a_time: Mutex<()>,
-}
-
-impl Rotation {
-    pub(super) const fn new(cap: u64) -> Self {
-        Self { cap, one_at_a_time: Mutex::new(()) }
-    }
-
-    /// Rotates the output files of a lease that are over the cap.
-    pub(super) fn apply(&self, dir: &LeaseDir) -> Result<(), Problem> {
-        for name in STREAMS {
-            let path = dir.file(name);
-            if self.is_over(&path)? {
-                let _guard = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-                if self.is_over(&path)? {
-                    rotate_one(&path, self.cap)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_over(&self, path: &Path) -> Result<bool, Problem> {
-        match fs::symlink_metadata(path) {
-            Ok(facts) => Ok(facts.is_file() && facts.len() > self.cap),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Problem::io("look at", path)(error)),
-        }
-    }
-}
-
-fn rotate_one(path: &Path, cap: u64) -> Result<(), Problem> {
-    let fails = |error| Problem::io("rotate", path)(error);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(libc::O_NOFOLLOW);
-    let mut from = options.open(path).map_err(fails)?;
-    let len = from.metadata().map_err(fails)?.len();
-    from.seek(SeekFrom::Start(len.saturating_sub(cap))).map_err(fails)?;
-    let old = suffixed(path, ".1");
-    let temporary = suffixed(path, ".1.new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    let mut to = options.open(&temporary).map_err(fails)?;
-    io::copy(&mut from, &mut to).map_err(fails)?;
-    from.set_len(0).map_err(fails)?;
-    fs::rename(&temporary, &old).map_err(fails)
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
+/// The names of a lease's output files, each rotated file before its successor.
+pub(super) fn output_names() -> Vec<String> {
+    let names = STREAMS.iter().flat_map(|name| [format!("{name}.1"), (*name).to_owned()]);
+    names.chain(["verify.log".to_owned()]).chain(HookPoint::ALL.map(hook_log_name)).collect()
 }
 
 /// The last lines that a workload wrote: of its errors if it wrote any, else of its output.

@@ -20,7 +20,7 @@ use reconciler_core::{
 use tokio::sync::oneshot;
 
 use super::{
-    files::Process, ground::Ground, hook, lease, logs, look, problem::Problem, session, stop,
+    files::Process, ground::Ground, hook, kept, lease, logs, look, problem::Problem, session, stop,
     watch::watch,
 };
 use crate::seam::{
@@ -202,6 +202,12 @@ impl Provider for ProcessProvider {
     ) -> Work<'a, Result<(), EffectFailure>> {
         let (ctx, run) = (ctx.clone(), run.clone());
         self.effect(move |ground| hook::run(ground, &ctx, &run))
+    }
+
+    fn forget(&self, slot: &LogicalNodeId) {
+        if let Err(problem) = kept::forget(&self.ground, slot) {
+            tracing::warn!(problem = %problem.told(), "cannot remove the output of a failed attempt");
+        }
     }
 
     fn close(&self) -> Work<'_, ()> {

@@ -24,6 +24,7 @@ use super::{
     files::{LeaseDir, Owner, Process, Started, exists},
     ground::{Ground, Lane, kill_group},
     identity::{Standing, open, scan, standing},
+    kept,
     prepare::Preparation,
     problem::Problem,
     spawn::Launch,
@@ -113,7 +114,13 @@ pub(super) fn complete(ground: &Ground, ctx: &EffectContext) -> Result<(), Effec
     };
     let process = process.ok_or_else(|| gone().definite())?;
     match standing(&process, owner.attempt).map_err(definite)? {
-        Standing::Running(_) => Ok(()),
+        Standing::Running(_) => {
+            // What an earlier attempt wrote before it failed is not asked for any more.
+            if let Err(problem) = kept::forget(ground, &owner.slot) {
+                tracing::warn!(problem = %problem.told(), "cannot remove the output of a failed attempt");
+            }
+            Ok(())
+        }
         Standing::Zombie(_) | Standing::Gone => Err(gone().definite()),
     }
 }
@@ -197,6 +204,7 @@ impl Session<'_> {
             let started = self.started(process);
             self.dir.record_started(mark, &started).map(|()| started)
         });
+        self.ground.rotation.begin(self.dir);
         recorded.map_err(|problem| {
             // A workload that cannot be recorded could not be found again.
             kill_group(pid);

@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reconciler_core::{effect::EffectFailure, id::Uuid};
+use reconciler_core::{
+    effect::{EffectFailure, ExitStatus},
+    id::Uuid,
+};
 use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process_group, pidfd_send_signal, test_kill_process_group},
@@ -98,6 +101,7 @@ fn stop(
     let deadline = deadline_in(grace);
     let told = match standing(process, attempt)? {
         Standing::Running(fd) => {
+            ground.note_ended(attempt, process);
             end_leader(pid, &fd, deadline)?;
             conclude(dir, process, Some(&fd));
             true
@@ -106,7 +110,14 @@ fn stop(
             conclude(dir, process, Some(&fd));
             false
         }
-        Standing::Gone => false,
+        Standing::Gone => {
+            if !is_seen_to_end(dir, process)? {
+                // It may run under another id than the one that was recorded.
+                let mark = dir.mark();
+                end_found(deadline, false, || scan(&mark, attempt))?;
+            }
+            false
+        }
     };
     if is_empty(pid) {
         return Ok(());
@@ -117,6 +128,11 @@ fn stop(
         let members = ground.census.since(Instant::now())?;
         carriers(members.members(session), &mark, attempt)
     })
+}
+
+/// True if somebody saw how the process ended, which nobody can of one that was never there.
+fn is_seen_to_end(dir: &LeaseDir, process: &Process) -> Result<bool, Problem> {
+    Ok(dir.ended(process)?.is_some_and(|status| status != ExitStatus::Unknown))
 }
 
 /// Ends a group through its leader, which `fd` proves to be ours.

@@ -78,7 +78,8 @@ fn file(model: &Model) -> Option<Line> {
     let (group, in_file, live) = differ.next()?;
     let more = match differ.count() {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        1 => "; 1 more group differs".to_owned(),
+        more => format!("; {more} more groups differ"),
     };
     let text = format!(" {} says {group} {in_file}, live is {live}{more}", file.path);
     Some(Line::of(Role::Faint, text))
