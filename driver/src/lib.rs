@@ -33,6 +33,7 @@ mod release;
 mod resume;
 mod reverting;
 mod run;
+mod secrets;
 mod shown;
 #[cfg(feature = "sim")]
 pub mod sim;

@@ -9,7 +9,7 @@ use checkpoint::{
     scan::Recovered,
     store::OpenError,
 };
-use executor::seam::Provider;
+use executor::{seam::Provider, secret::Secrets};
 use reconciler_core::{
     fixture::{self, Catalogue},
     fold::Fact,
@@ -22,7 +22,7 @@ use reconciler_core::{
 use crate::{
     publish::Published,
     resume::{Given, event_view},
-    shown,
+    secrets, shown,
     start::{Options, StartError, build_providers, capabilities},
     state::{Mode, State, millis},
     view::{Edit, EventView, PlanView, Refusal},
@@ -129,17 +129,25 @@ impl Offline {
         &self.recovered.records
     }
 
+    /// Has `secrets` know, or know that it does not, what nodes of this run may show.
+    pub fn expect_secrets(&self, secrets: &Secrets) {
+        secrets::expect(&self.recovered, secrets);
+    }
+
     /// Plans `edit` on a fresh look at every provider; takes no lock, writes nothing, and gives the hash that
     /// `apply` recomputes (R84).
     ///
     /// # Errors
     /// Fails if a provider cannot be made, and refuses an edit that makes no sense.
     pub async fn plan(&self, options: &Options, edit: &Edit) -> Result<PlanView, OfflineError> {
+        self.expect_secrets(&options.secrets);
         let providers = build_providers(options)?;
         let now = (options.clock)();
         let capabilities = capabilities(&providers);
         let parallelism = options.parallelism;
-        let given = Given { capabilities, parallelism, ..self.given(&options.run, options.uuid) };
+        let secrets = options.secrets.clone();
+        let given = self.given(&options.run, options.uuid);
+        let given = Given { capabilities, secrets, parallelism, ..given };
         let mut state = self.state(given, true, now);
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
@@ -155,7 +163,7 @@ impl Offline {
         provider: &dyn Provider,
     ) {
         let asked_at = (options.clock)();
-        let listing = provider.list_owned(options.uuid).await;
+        let listing = options.secrets.listing(provider.list_owned(options.uuid).await);
         let grace = limits::ABSENCE_GRACE.max(millis(provider.capabilities().visibility));
         let (provider, fence) = (name.clone(), state.fence);
         let fact = Fact::Listed { provider, listing, asked_at, grace, fence };
@@ -168,6 +176,7 @@ impl Offline {
             run: run.clone(),
             uuid,
             capabilities: BTreeMap::new(),
+            secrets: Secrets::default(),
             parallelism: limits::PARALLELISM_DEFAULT,
             plan_fence: self.recovered.fence,
             mode: Mode::Waiting,

@@ -7,7 +7,7 @@ use checkpoint::{
     record::{ShapeRow, UsedPlan},
     store::Commit,
 };
-use executor::seam::Capabilities;
+use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
     canonical::Canon,
     desired::ClusterShape,
@@ -25,6 +25,7 @@ use reconciler_core::{
 use crate::{
     refusing::refuse,
     reverting::pauses,
+    secrets,
     source::Source,
     state::{Mode, State},
     view::{
@@ -44,6 +45,7 @@ pub(crate) struct Confirmed {
 /// Everything that one plan is made from, as of one moment. Shares the records with the driver.
 pub(crate) struct Planner {
     cluster: ClusterState,
+    secrets: Secrets,
     base: Arc<ClusterShape>,
     target: Arc<ClusterShape>,
     capabilities: BTreeMap<ProviderName, String>,
@@ -64,13 +66,15 @@ impl Planner {
             serial: self.serial,
             parallelism: self.parallelism,
         };
-        project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
+        let plan = project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
             let hint = match &error {
                 ProjectError::Refused { drifts } => drifts.first().and_then(Drift::way_out),
                 ProjectError::NeverSettles { .. } | ProjectError::Graph(_) => None,
             };
             Refusal { hint, ..refuse(RefusalKind::Forbidden, error.to_string()) }
-        })
+        })?;
+        secrets::refuse_without(&plan, &self.cluster, &self.target, &self.secrets)?;
+        Ok(plan)
     }
 
     /// Makes the plan as it is shown.
@@ -102,6 +106,7 @@ impl State {
             target: self.target(edit)?,
             base: Arc::clone(&self.shape),
             cluster,
+            secrets: self.secrets.clone(),
             capabilities: capability_texts(&self.capabilities),
             fence: self.plan_fence,
             serial: self.counters.serial,

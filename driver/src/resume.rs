@@ -7,7 +7,7 @@ use std::{
 };
 
 use checkpoint::scan::{Recovered, RowKind, Unreadable};
-use executor::seam::Capabilities;
+use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Transition},
@@ -32,6 +32,7 @@ pub(crate) struct Given {
     pub(crate) run: RunName,
     pub(crate) uuid: Uuid,
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
+    pub(crate) secrets: Secrets,
     pub(crate) parallelism: u32,
     pub(crate) plan_fence: Fence,
     pub(crate) mode: Mode,
@@ -73,6 +74,7 @@ impl State {
             shown: Shown::default(),
             told: Vec::new(),
             capabilities: given.capabilities,
+            secrets: given.secrets,
             parallelism: given.parallelism,
             mode: given.mode,
             unwritten: BTreeSet::new(),

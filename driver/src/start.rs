@@ -11,6 +11,7 @@ use checkpoint::{
 use executor::{
     dispatch::{Dispatcher, FenceReader, Settings},
     seam::{BuildError, Capabilities, Provider, ProviderPlace},
+    secret::Secrets,
 };
 use reconciler_core::id::{Fence, ProviderName, RunName, Uuid};
 use tokio::{
@@ -29,6 +30,7 @@ use crate::{
     looping::{Loop, News},
     resume::Given,
     run::{DriveError, Ended},
+    secrets,
     state::{Mode, State},
     view::DriverView,
     waiting::Waiting,
@@ -67,6 +69,8 @@ pub struct Options {
     pub catalogue: Catalogue,
     /// Where relative paths of providers start.
     pub base_dir: PathBuf,
+    /// The secrets of nodes; shared with the providers.
+    pub secrets: Secrets,
     /// Effects on their way at once, at most.
     pub parallelism: u32,
     /// Least time between two passes.
@@ -148,6 +152,7 @@ pub(crate) fn build_providers(
         let place = ProviderPlace {
             state_dir: options.paths.provider(name),
             base_dir: options.base_dir.clone(),
+            secrets: options.secrets.clone(),
         };
         let provider = factory.build(&decl.options, &place);
         let provider =
@@ -212,6 +217,7 @@ pub fn start_on<E>(
     let wake = inbox.clone();
     let wake = Box::new(move || drop(wake.send(Wake::Committed)));
     let Ground { store, recovered, fence, providers } = make(&options, wake)?;
+    secrets::expect(&recovered, &options.secrets);
     let state = resume(&options, recovered, capabilities(&providers));
     let now = (options.clock)();
     let driver = DriverView {
@@ -261,7 +267,7 @@ fn dispatcher(
 ) -> Dispatcher {
     let parallelism = usize::try_from(options.parallelism).unwrap_or(1);
     Dispatcher::new(
-        Settings { run: options.uuid, parallelism },
+        Settings { run: options.uuid, parallelism, secrets: options.secrets.clone() },
         providers,
         fence,
         Arc::new(move |report| drop(inbox.send(Wake::Report(report)))),
@@ -284,6 +290,7 @@ fn resume(
         run: options.run.clone(),
         uuid: options.uuid,
         capabilities,
+        secrets: options.secrets.clone(),
         parallelism: options.parallelism,
         plan_fence,
         mode,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use checkpoint::record::ShapeSource;
-use executor::seam::Capabilities;
+use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
     desired::ClusterShape,
     fold::{Fact, Verdict},
@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub(crate) told: Vec<Told>,
     /// What the providers can do.
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
+    /// The secrets of nodes.
+    pub(crate) secrets: Secrets,
     /// Effects on their way at once, at most.
     pub(crate) parallelism: u32,
     /// Whether it decides.

@@ -10,6 +10,8 @@ pub const GROUP_COUNT_MAX: u32 = 100_000;
 pub const GROUPS_MAX: usize = 1_000;
 /// Most bytes of free text that a record, event or hold keeps: one screen of it; the rest is cut and marked.
 pub const TEXT_LEN_MAX: usize = 1_024;
+/// Longest path that a reference may name: what the operating system takes.
+pub const PATH_LEN_MAX: usize = 4_096;
 /// Most facts of its own that a provider may keep in a lease or session.
 pub const HANDLE_FACTS_MAX: usize = 32;
 /// Effects in flight at once, at most: the specification's upper bound for a wave.

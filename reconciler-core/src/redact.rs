@@ -81,6 +81,11 @@ pub fn is_secret_key(key: &str) -> bool {
             .any(|part| ["key", "keys"].iter().any(|key| part.eq_ignore_ascii_case(key)))
 }
 
+/// True for what is there to be read: neither white space nor a sign that nobody sees.
+pub fn shows(c: char) -> bool {
+    plain(c).is_some_and(|c| c != ' ')
+}
+
 /// A space for white space, nothing for what moves a cursor, colours a terminal or turns the reading direction.
 fn plain(c: char) -> Option<char> {
     let unseen = matches!(

@@ -16,7 +16,7 @@ use driver::{
     Begin, DriveError, Driver, Ended, Ground, Handle, Options, config::Catalogue, start_on,
     system_clock,
 };
-use executor::{dispatch::FenceReader, seam::Provider};
+use executor::{dispatch::FenceReader, seam::Provider, secret::Secrets};
 use reconciler_core::{
     effect::{OwnedLease, WorkloadState},
     id::{LogicalNodeId, ProviderName},
@@ -54,6 +54,7 @@ fn options(dir: &Path) -> io::Result<Options> {
         providers: BTreeMap::new(),
         catalogue: Catalogue::new([]),
         base_dir: dir.to_owned(),
+        secrets: Secrets::default(),
         parallelism: 32,
         pace: Duration::ZERO,
         follow: None,

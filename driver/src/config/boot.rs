@@ -1,5 +1,6 @@
 //! Reads how a node comes up: its command, environment, ports and the commands that must succeed first.
 
+use executor::seam::Capabilities;
 use reconciler_core::{
     desired::{BootSpec, VerifyCommand},
     id::GroupId,
@@ -54,8 +55,12 @@ impl Boot {
     }
 }
 
-/// Reads `boot`.
-pub(super) fn read(group: &Section<'_>, out: &mut Report) -> Boot {
+/// Reads `boot`; `capabilities` are absent if the provider itself is in doubt.
+pub(super) fn read(
+    group: &Section<'_>,
+    capabilities: Option<&Capabilities>,
+    out: &mut Report,
+) -> Boot {
     let boot = group.sub("boot", &keys::BOOT, out);
     if group.raw("boot").is_some() {
         boot.require("command", "name the program and its arguments: command = [\"…\"]", out);
@@ -72,6 +77,7 @@ pub(super) fn read(group: &Section<'_>, out: &mut Report) -> Boot {
     check(&command, out);
     let (env, values) = env::read(&boot, out);
     check(&values, out);
+    let secret_env = env::read_secrets(&boot, &env, capabilities, out);
     let mut verify = Vec::new();
     let mut verify_timeouts = Vec::new();
     for (argv, timeout) in verify_commands(&boot, out) {
@@ -80,8 +86,8 @@ pub(super) fn read(group: &Section<'_>, out: &mut Report) -> Boot {
         verify.push(VerifyCommand { argv: owned(&argv), timeout: given });
         verify_timeouts.extend(timeout);
     }
-    let spec =
-        BootSpec { command: owned(&command), env, workdir: workdir(&boot, out), ports, verify };
+    let (command, workdir) = (owned(&command), workdir(&boot, out));
+    let spec = BootSpec { command, env, secret_env, workdir, ports, verify };
     let settle = boot.duration("settle", out);
     let stop_grace = boot.duration("stop_grace", out);
     Boot { spec, settle, stop_grace, verify_timeouts, ports_sound }

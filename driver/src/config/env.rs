@@ -1,8 +1,13 @@
-//! Reads a workload's environment: names that a process can have, and no credentials written out (P8).
+//! Reads a workload's environment: names that a process can have, secrets by reference, and no credentials written
+//! out (P8).
 
 use std::collections::BTreeMap;
 
-use reconciler_core::redact::is_secret_key;
+use executor::seam::Capabilities;
+use reconciler_core::{
+    desired::{SecretRef, is_variable_name},
+    redact::is_secret_key,
+};
 
 use super::{
     diagnostic::{Diagnostic, Report},
@@ -29,10 +34,48 @@ pub(super) fn read<'d>(
     (env, values)
 }
 
+/// Where the variables under `secret_env` come from; none of them stands in `env` as well.
+pub(super) fn read_secrets(
+    boot: &Section<'_>,
+    env: &BTreeMap<String, String>,
+    capabilities: Option<&Capabilities>,
+    out: &mut Report,
+) -> BTreeMap<String, SecretRef> {
+    if let (Some(value), Some(gap)) =
+        (boot.raw("secret_env"), capabilities.filter(|capabilities| !capabilities.secrets))
+    {
+        let message = format!("capability gap: a `{}` provider hands no secrets on", gap.kind);
+        let hint = match gap.kind {
+            "exec" => {
+                "if its program reads `secrets` of a request, set its option `secrets` to true"
+            }
+            _ => "remove `secret_env`, or choose a provider that hands secrets on",
+        };
+        out.push(Diagnostic::new(value.span(), message).hint(hint));
+    }
+    let mut secrets = BTreeMap::new();
+    for (name, value) in boot.text_map("secret_env", out) {
+        check_name(&name, out);
+        if env.contains_key(name.value) {
+            let message = format!("`{}` stands in `env` as well", name.value);
+            out.push(Diagnostic::new(name.span.clone(), message).hint("keep one of them"));
+        }
+        match value.value.parse::<SecretRef>() {
+            Ok(reference) => drop(secrets.insert(name.value.to_owned(), reference)),
+            Err(error) => {
+                // It may be the secret itself, so it is not shown.
+                let hint =
+                    "write \"env:NAME\" or \"file:PATH\"; the value itself stays out of this file";
+                let wrong = Diagnostic::new(value.span.clone(), error.to_string());
+                out.push(wrong.label("not shown").hint(hint).secret());
+            }
+        }
+    }
+    secrets
+}
+
 fn check_name(name: &At<&str>, out: &mut Report) {
-    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
-    if !name.value.starts_with(first) || !name.value.chars().all(legal) {
+    if !is_variable_name(name.value) {
         let message = format!("`{}` is not a name of an environment variable", name.value);
         let hint = "use letters, digits and underscores, and no digit first";
         out.push(Diagnostic::new(name.span.clone(), message).hint(hint));
@@ -49,7 +92,9 @@ fn check_value(name: &At<&str>, value: &At<&str>, out: &mut Report) {
         return;
     }
     let message = format!("`{}` looks like a credential written into the file", name.value);
-    let hint = "keep it out of this file: let the workload's own start script read it from a private \
-                file or from its environment";
+    let hint = format!(
+        "keep it out of this file: move it to `secret_env`, and refer there to \"env:{}\" or \"file:PATH\"",
+        name.value
+    );
     out.push(Diagnostic::new(value.span.clone(), message).label("not shown").hint(hint).secret());
 }

@@ -82,7 +82,7 @@ fn one(
     let provider = provider::chosen(&section, providers, out);
     let capabilities = provider.as_ref().and_then(|name| providers.capabilities(name));
     let shape = shape::read(&section, capabilities, out);
-    let boot = boot::read(&section, out);
+    let boot = boot::read(&section, capabilities, out);
     let join = join(&section, out);
     let declared = Declared::read(name, &section, out);
     let policy = policy::read(&section, &boot, capabilities, out);

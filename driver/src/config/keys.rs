@@ -37,7 +37,7 @@ pub(super) const SHAPE: Part = Part {
 pub(super) const BOOT: Part = Part {
     what: "a boot section",
     header: "[group.NAME.boot]",
-    keys: &["command", "env", "workdir", "ports", "verify", "settle", "stop_grace"],
+    keys: &["command", "env", "secret_env", "workdir", "ports", "verify", "settle", "stop_grace"],
 };
 /// One command that must succeed first.
 pub(super) const VERIFY: Part = Part {

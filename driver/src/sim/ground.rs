@@ -50,6 +50,7 @@ impl Ground {
             images: false,
             resources: false,
             hooks: false,
+            secrets: false,
         };
         Self { stage, life, name, capabilities }
     }

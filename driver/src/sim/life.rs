@@ -89,6 +89,7 @@ fn options(stage: &Stage) -> Options {
         providers: BTreeMap::new(),
         catalogue: Catalogue::new([]),
         base_dir: PathBuf::from("sim"),
+        secrets: executor::secret::Secrets::default(),
         parallelism: PARALLELISM,
         pace: Duration::ZERO,
         follow: Some(Followed { path: PathBuf::from("sim.toml"), load: Arc::new(load) }),

@@ -20,7 +20,7 @@ use driver::{
     start, system_clock,
     view::{Edit, NodeView, PlanView, Refusal, RefusalKind, RunState, RunView},
 };
-use executor::seam::ProviderFactory;
+use executor::{seam::ProviderFactory, secret::Secrets};
 use reconciler_core::{
     desired::{
         BootSpec, ClusterShape, DesiredNodeShape, JoinMode, NodeSpec, Policy, RestartPolicy,
@@ -132,6 +132,7 @@ impl Stand {
             providers: self.providers(),
             catalogue: Catalogue::new([factory]),
             base_dir: self.dir.path().to_owned(),
+            secrets: Secrets::new(self.dir.path().to_owned()),
             parallelism: self.parallelism,
             pace: Duration::ZERO,
             follow: self.follow.clone(),

@@ -1,4 +1,4 @@
-//! One effect from its permit to its report: fence, call, normalised outcome, look (D7, D8, D11).
+//! One effect from its permit to its report: fence, secrets, call, normalised outcome, look (D7, D8, D11).
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,10 @@ use super::{
     report::Report,
     shared::Shared,
 };
-use crate::seam::{EffectContext, Provider, SessionSink, StartRequest};
+use crate::{
+    seam::{EffectContext, Provider, SessionSink, StartRequest},
+    secret::Missing,
+};
 
 /// Performs `intent` and says what became of it.
 pub(super) async fn perform(
@@ -35,7 +38,11 @@ pub(super) async fn perform(
         result: Ok(EffectOutcome::Closed),
         look: None,
     };
-    let result = match fenced(shared, &intent).await {
+    let refusal = match fenced(shared, &intent).await {
+        None => without_secrets(shared, &intent).await,
+        refusal => refusal,
+    };
+    let result = match refusal {
         Some(refusal) => return EffectReport { result: Err(refusal), ..report },
         None => normalised(report.command, effect(shared, ground, intent).await),
     };
@@ -76,6 +83,39 @@ async fn fenced(shared: &Arc<Shared>, intent: &Intent) -> Option<EffectFailure> 
         )),
         Finish::Crashed(_) | Finish::Late(_) | Finish::Stopped => {
             Some(definite(FailureClass::Unavailable, "the fence cannot be read"))
+        }
+    }
+}
+
+/// Why `intent` must not begin: it needs secrets, and they are not all there now (R88, R97).
+///
+/// Nothing is made for a node that could not start, and a person has to act, so it is told as refused authority.
+async fn without_secrets(shared: &Arc<Shared>, intent: &Intent) -> Option<EffectFailure> {
+    let boot = match &intent.action {
+        Action::Command(
+            NodeManagerCommand::CreateLease(request)
+            | NodeManagerCommand::StartBootstrap { request, .. },
+        ) => &request.spec.boot,
+        Action::Hook(run) => &run.request.spec.boot,
+        Action::Command(
+            NodeManagerCommand::LookupEndpoint(_)
+            | NodeManagerCommand::BootstrapConvergenceObserved { .. }
+            | NodeManagerCommand::CancelBootstrap { .. }
+            | NodeManagerCommand::DestroyLease(_),
+        ) => return None,
+    };
+    if boot.secret_env.is_empty() {
+        return None;
+    }
+    let (secrets, boot) = (shared.secrets.clone(), boot.clone());
+    let reading = tokio::task::spawn_blocking(move || secrets.resolve(&boot).map(drop));
+    match within(LOOK_TIMEOUT, reading).await {
+        Finish::Done(Ok(Ok(()))) => None,
+        Finish::Done(Ok(Err(missing))) => {
+            Some(definite(FailureClass::Auth, &Missing::told(&missing)))
+        }
+        Finish::Done(Err(_)) | Finish::Crashed(_) | Finish::Late(_) | Finish::Stopped => {
+            Some(definite(FailureClass::Unavailable, "its secrets cannot be read"))
         }
     }
 }

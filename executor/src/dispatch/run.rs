@@ -31,15 +31,17 @@ use super::{
     room::Room,
     shared::{FenceReader, Shared},
 };
-use crate::seam::Provider;
+use crate::{seam::Provider, secret::Secrets};
 
 /// How a dispatcher works.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The run.
     pub run: Uuid,
     /// Effects under way at once, at most; held between 1 and the specification's upper bound.
     pub parallelism: usize,
+    /// The secrets of nodes: there before an effect that needs them, and in no report.
+    pub secrets: Secrets,
 }
 
 /// Carries durable intents to providers; every method must be called from within the driver's runtime.
@@ -66,10 +68,12 @@ impl Dispatcher {
             .into_iter()
             .map(|(name, provider)| (name.clone(), Arc::new(Ground::new(name, provider, share))))
             .collect();
+        let secrets = settings.secrets.clone();
         let shared = Shared {
             run: settings.run,
             fence,
-            report,
+            report: Arc::new(move |given| report(secrets.report(given))),
+            secrets: settings.secrets,
             grounds,
             watched: Mutex::default(),
             parallelism,

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use reconciler_core::id::LogicalNodeId;
 
 use super::provider::{Capabilities, Provider};
+use crate::secret::Secrets;
 
 /// A provider's own settings, as neutral values by key; nested tables have dotted keys.
 pub type ProviderOptions = BTreeMap<String, serde_json::Value>;
@@ -16,6 +17,8 @@ pub struct ProviderPlace {
     pub state_dir: PathBuf,
     /// The directory of the desired-state file.
     pub base_dir: PathBuf,
+    /// The secrets of nodes, and what keeps them out of texts.
+    pub secrets: Secrets,
 }
 
 /// What is wrong with one option.

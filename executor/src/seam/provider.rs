@@ -39,6 +39,10 @@ pub struct Rate {
 }
 
 /// What a provider can do; bound into plan hashes through [`Capabilities::digest_text`].
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own that is there or not"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The kind of provider.
@@ -59,13 +63,15 @@ pub struct Capabilities {
     pub resources: bool,
     /// True if it runs hooks; others refuse a group that declares one.
     pub hooks: bool,
+    /// True if it hands secrets to nodes; others refuse a group that declares one.
+    pub secrets: bool,
 }
 
 impl Capabilities {
     /// The capabilities as one line, equal for equal capabilities.
     pub fn digest_text(&self) -> String {
         format!(
-            "{} v{} fencing={} visibility={}ms images={} resources={}{}",
+            "{} v{} fencing={} visibility={}ms images={} resources={}{}{}",
             self.kind,
             self.version,
             match self.fencing {
@@ -76,6 +82,7 @@ impl Capabilities {
             self.images,
             self.resources,
             if self.hooks { " hooks=true" } else { "" },
+            if self.secrets { " secrets=true" } else { "" },
         )
     }
 }
@@ -107,6 +114,8 @@ pub struct Exit {
 ///   says what became of the key that was begun last, so that one whose answer was lost is not repeated blind.
 /// - `cancel_bootstrap`, `complete_bootstrap` and `destroy_lease` of something absent succeed (R69).
 /// - Every error says whether the effect may have happened all the same. When in doubt: ambiguous.
+/// - `start_bootstrap` and `run_hook` give what they start the secrets of its spec, read at that moment, and keep the
+///   values nowhere else. What a provider quotes of others is cleaned of them before it is cut.
 /// - A listing is `Complete` only if the provider vouches for it (C1).
 pub trait Provider: Send + Sync {
     /// What it can do.

@@ -6,6 +6,7 @@ use executor::{
     conformance::{BatteryOptions, run},
     provider::exec::ExecFactory,
     seam::{ProviderFactory, ProviderOptions, ProviderPlace},
+    secret::Secrets,
 };
 use reconciler_core::id::Uuid;
 use serde_json::json;
@@ -26,6 +27,7 @@ async fn the_example_program_passes_the_battery() {
     let place = ProviderPlace {
         state_dir: directory.path().join("state"),
         base_dir: directory.path().to_owned(),
+        secrets: Secrets::new(directory.path().to_owned()),
     };
     let provider = ExecFactory.build(&options, &place).unwrap();
     let name = "mine".parse().unwrap();

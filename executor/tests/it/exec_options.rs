@@ -3,6 +3,7 @@
 use executor::{
     provider::exec::ExecFactory,
     seam::{BuildError, Fencing, ProviderFactory, ProviderOptions, ProviderPlace, Rate},
+    secret::Secrets,
 };
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ fn a_missing_program_is_a_problem_and_no_provider() {
     let place = ProviderPlace {
         state_dir: directory.path().join("state"),
         base_dir: directory.path().to_owned(),
+        secrets: Secrets::new(directory.path().to_owned()),
     };
     let error = ExecFactory.build(&none, &place).map(|_| ()).unwrap_err();
     assert!(matches!(error, BuildError::Options(_)), "{error}");

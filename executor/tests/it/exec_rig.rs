@@ -9,6 +9,7 @@ use std::{
 use executor::{
     provider::exec::ExecFactory,
     seam::{EffectContext, Leased, Provider, ProviderFactory, ProviderOptions, ProviderPlace},
+    secret::Secrets,
 };
 use reconciler_core::{
     effect::{Certainty, CommandKind, EffectFailure, FailureClass, Look, idempotency_key},
@@ -45,6 +46,7 @@ impl Rig {
         let place = ProviderPlace {
             state_dir: directory.path().join("state"),
             base_dir: directory.path().to_owned(),
+            secrets: Secrets::new(directory.path().to_owned()),
         };
         let provider = ExecFactory.build(&options, &place).expect("good options");
         Self { provider, place, options, directory }

@@ -16,6 +16,7 @@ use executor::{
         Capabilities, EffectContext, Exit, Fencing, Leased, Provider, Rate, SessionObservation,
         SessionSink, StartRequest, Work,
     },
+    secret::Secrets,
 };
 use reconciler_core::{
     desired::{BootSpec, DesiredNodeShape, JoinMode, NodeSpec},
@@ -71,6 +72,7 @@ impl Fake {
                 images: false,
                 resources: false,
                 hooks: false,
+                secrets: false,
             },
             behaviour: Mutex::new(behaviour),
             effects: AtomicUsize::new(0),
@@ -222,7 +224,7 @@ impl Rig {
         let fence = Arc::new(AtomicU64::new(FENCE.get()));
         let read = Arc::clone(&fence);
         let dispatcher = Dispatcher::new(
-            Settings { run: RUN, parallelism },
+            Settings { run: RUN, parallelism, secrets: Secrets::default() },
             providers,
             Arc::new(move || Fence::new(read.load(Ordering::SeqCst))),
             Arc::new(move |report| tx.send(report).expect("the test listens")),

@@ -8,6 +8,7 @@ mod exec_doubt;
 mod exec_hooks;
 mod exec_options;
 mod exec_rig;
+mod exec_secrets;
 mod fake;
 mod process;
 mod process_gaps;

@@ -14,6 +14,7 @@ use std::{
 use executor::{
     provider::process::ProcessProvider,
     seam::{EffectContext, Leased, Provider, ProviderPlace, SessionObservation, StartRequest},
+    secret::Secrets,
 };
 use reconciler_core::{
     desired::{BootSpec, DesiredNodeShape, JoinMode, NodeSpec, VerifyCommand},
@@ -84,6 +85,7 @@ impl Ward {
         let place = ProviderPlace {
             state_dir: dir.path().join("state").join("process"),
             base_dir: dir.path().to_owned(),
+            secrets: Secrets::new(dir.path().to_owned()),
         };
         Self {
             provider: Arc::new(ProcessProvider::new(place.clone(), cap)),

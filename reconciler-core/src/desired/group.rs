@@ -3,11 +3,16 @@
 //! `NodeSpec` is hashed into the revision: a change of it replaces nodes. How a node is *treated* stands in
 //! [`Policy`](super::Policy) and never replaces one (C13).
 
-use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Policy, Power, revision};
+use super::{Policy, Power, SecretRef, revision};
 use crate::{
     canonical::Canon,
     id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, ProviderName, RevisionDigest, Uuid},
@@ -47,6 +52,9 @@ pub struct BootSpec {
     pub command: Vec<String>,
     /// Its environment, beyond the small one that every node gets.
     pub env: BTreeMap<String, String>,
+    /// Variables of its environment whose values are secret: where each is read from, at each start.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secret_env: BTreeMap<String, SecretRef>,
     /// The directory that it starts in; the lease's own if none is given.
     pub workdir: Option<String>,
     /// Names of the ports that it listens on, each allocated by the provider.
@@ -125,13 +133,18 @@ impl BootSpec {
                 ("timeout-ms", Canon::num(v.timeout.get())),
             ])
         });
-        Canon::object([
+        let secrets = self.secret_env.iter();
+        let secrets = secrets.map(|(name, from)| (name.as_str(), Canon::text(&from.to_string())));
+        // A spec without secrets reads as it did before there were any, so its digest is the same (C13).
+        let secrets = (!self.secret_env.is_empty()).then(|| ("secret-env", Canon::object(secrets)));
+        let parts = [
             ("command", Canon::list(self.command.iter().map(|a| Canon::text(a)))),
             ("env", Canon::text_map(&self.env)),
             ("workdir", self.workdir.as_deref().map_or(Canon::Null, Canon::text)),
             ("ports", Canon::list(self.ports.iter().map(|p| Canon::text(p)))),
             ("verify", Canon::list(verify)),
-        ])
+        ];
+        Canon::object(parts.into_iter().chain(secrets))
     }
 }
 

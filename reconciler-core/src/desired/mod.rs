@@ -6,6 +6,7 @@ mod hooks;
 mod policy;
 mod power;
 pub mod revision;
+mod secret;
 mod shape;
 mod update;
 
@@ -17,5 +18,6 @@ pub use group::{
 pub use hooks::{Hook, HookPoint, Hooks};
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
 pub use power::Power;
+pub use secret::{SecretRef, SecretRefError, is_variable_name};
 pub use shape::{ClusterShape, ShapeError};
 pub use update::{Amount, OnFailure, UpdateMode, UpdatePolicy};

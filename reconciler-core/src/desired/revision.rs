@@ -3,7 +3,8 @@
 //! The digest covers what a node *is* in canonical form, and the version is part of its bytes. A program with
 //! another version makes every stored digest anew from the stored spec before it compares anything, so that an
 //! upgrade alone never replaces a node. Whoever changes which fields the digest covers, or how they are written,
-//! raises the version; nothing else has to be done.
+//! raises the version; nothing else has to be done. A part that is left out where it is empty changes no digest of
+//! a spec that does not have it, and needs no new version.
 
 use alloc::sync::Arc;
 

@@ -79,7 +79,7 @@ fn other_parts(wanted: &NodeSpec, present: &NodeSpec) -> Vec<&'static str> {
     // Taken apart in full, so that a new part cannot be forgotten here.
     let NodeSpec { role, provider, shape, boot, join } = wanted;
     let DesiredNodeShape { image: _, cpu_millis, memory_mib, disk_gib, gpus, labels } = shape;
-    let crate::desired::BootSpec { command, env, workdir, ports: _, verify } = boot;
+    let crate::desired::BootSpec { command, env, secret_env, workdir, ports: _, verify } = boot;
     let parts = [
         ("role", *role != present.role),
         ("provider", *provider != present.provider),
@@ -90,6 +90,7 @@ fn other_parts(wanted: &NodeSpec, present: &NodeSpec) -> Vec<&'static str> {
         ("labels", *labels != present.shape.labels),
         ("command", *command != present.boot.command),
         ("env", *env != present.boot.env),
+        ("secret-env", *secret_env != present.boot.secret_env),
         ("workdir", *workdir != present.boot.workdir),
         ("verify", *verify != present.boot.verify),
         ("join", *join != present.join),

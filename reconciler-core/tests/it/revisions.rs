@@ -1,7 +1,7 @@
 //! Revision digests of another version: made anew from the stored spec, so that an upgrade replaces nothing (C13).
 
 use reconciler_core::{
-    desired::{ClusterShape, revision},
+    desired::{BootSpec, ClusterShape, NodeSpec, SecretRef, SecretRefError, revision},
     fold::Transition,
     id::RevisionDigest,
     observed::{ClusterState, DeleteReason, NodeRecord, StageName},
@@ -116,4 +116,52 @@ fn a_shape_of_this_version_is_the_same() {
     assert_eq!(again, present);
     let shared = |s: &ClusterShape| s.group(&group("web")).map(std::sync::Arc::as_ptr);
     assert_eq!(shared(&again), shared(&present));
+}
+
+fn with_secret(reference: Option<&str>) -> NodeSpec {
+    let spec = shape(&[("web", 1)]).group(&group("web")).map(|web| (*web.spec).clone());
+    let spec = spec.expect("the group is declared");
+    let secret = reference.map(|text| ("API_TOKEN".into(), text.parse().expect("a reference")));
+    NodeSpec { boot: BootSpec { secret_env: secret.into_iter().collect(), ..spec.boot }, ..spec }
+}
+
+/// C13: secrets changed nothing of what a spec without them is, in its digest and as it is stored.
+#[test]
+fn a_spec_without_secrets_is_as_it_was_before_there_were_any() {
+    let plain = with_secret(None);
+    assert!(!plain.canon().write().contains("secret"));
+    let stored = serde_json::to_value(&plain).expect("a spec is written");
+    assert!(stored["boot"].get("secret_env").is_none());
+    assert_eq!(serde_json::from_value::<NodeSpec>(stored).ok(), Some(plain));
+}
+
+/// P8: another reference is another revision; what is stored and hashed is the reference.
+#[test]
+fn a_reference_is_part_of_what_a_node_is() {
+    let [none, env, file] = [None, Some("env:API_TOKEN"), Some("file:keys/api")].map(with_secret);
+    assert!(none.revision() != env.revision() && env.revision() != file.revision());
+    assert!(file.canon().write().contains(r#""secret-env":{"API_TOKEN":"file:keys/api"}"#));
+    assert!(!file.canon().redacted().write().contains("keys/api"), "shown without the place");
+    let stored = serde_json::to_string(&env).expect("a spec is written");
+    assert_eq!(serde_json::from_str::<NodeSpec>(&stored).ok(), Some(env));
+}
+
+/// What is no reference may be the secret itself, and is not repeated.
+#[test]
+fn a_text_that_is_no_reference_is_refused_without_being_quoted() {
+    let rows = [
+        ("hunter2-hunter2", SecretRefError::NoScheme),
+        ("env:", SecretRefError::BadName),
+        ("env:2FA", SecretRefError::BadName),
+        ("env:A B", SecretRefError::BadName),
+        ("file:", SecretRefError::BadPath),
+        ("file:a\nb", SecretRefError::BadPath),
+    ];
+    for (text, why) in rows {
+        assert_eq!(text.parse::<SecretRef>(), Err(why), "{text}");
+        assert!(!why.to_string().contains("hunter2"));
+    }
+    for text in ["env:_A1", "file:/run/secrets/db", "file:a b"] {
+        assert_eq!(text.parse::<SecretRef>().map(|r| r.to_string()).as_deref(), Ok(text));
+    }
 }

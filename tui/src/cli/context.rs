@@ -16,6 +16,7 @@ use driver::{
     view::Edit,
 };
 
+use executor::secret::Secrets;
 use reconciler_core::{
     desired::ClusterShape,
     id::{RunName, Uuid},
@@ -137,6 +138,7 @@ impl Context {
             providers: self.loaded.providers.clone(),
             catalogue: self.catalogue.clone(),
             base_dir: self.base_dir(),
+            secrets: Secrets::new(self.base_dir()),
             parallelism: self.loaded.parallelism,
             pace,
             follow: None,

@@ -4,6 +4,7 @@ use driver::Offline;
 use executor::{
     conformance::{self, BatteryOptions, Outcome as CheckOutcome, Report},
     seam::ProviderPlace,
+    secret::Secrets,
 };
 use reconciler_core::id::{GroupId, ProviderName, Uuid};
 
@@ -75,7 +76,8 @@ async fn battery(context: &Context, name: &str) -> Outcome {
     })?;
     // A place of its own: the battery must not meet the run's fence or leases.
     let scratch = context.paths.dir().join("doctor").join(name.as_str());
-    let place = ProviderPlace { state_dir: scratch, base_dir: context.base_dir() };
+    let (base_dir, secrets) = (context.base_dir(), Secrets::default());
+    let place = ProviderPlace { state_dir: scratch, base_dir, secrets };
     let provider = factory
         .build(&decl.options, &place)
         .map_err(|error| Failure::new(Exit::Unavailable, super::exit::chain(&error)))?;

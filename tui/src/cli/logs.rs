@@ -2,13 +2,16 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read as _, Seek as _, SeekFrom},
-    path::PathBuf,
+    io::{self, Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use driver::config::ProviderDecl;
-use executor::seam::ProviderPlace;
+use driver::{Offline, config::ProviderDecl};
+use executor::{
+    seam::ProviderPlace,
+    secret::{Cleaner, Secrets},
+};
 use reconciler_core::id::{LogicalNodeId, ProviderName};
 
 use super::{
@@ -21,13 +24,21 @@ use super::{
 /// Time between two looks at the files.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Prints the output of `slot`.
+/// One file as far as it was printed.
+struct Read {
+    path: PathBuf,
+    end: u64,
+    cleaner: Cleaner,
+}
+
+/// Prints the output of `slot`, without the secrets of its group.
 pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usize) -> Outcome {
     let slot: LogicalNodeId = slot.parse().map_err(|error: reconciler_core::id::IdError| {
         Failure::new(Exit::Invalid, error.to_string())
     })?;
+    let secrets = known_secrets(context, &slot)?;
     let mut stops = Stops::listen()?;
-    let mut read: Vec<(PathBuf, u64)> = Vec::new();
+    let mut read: Vec<Read> = Vec::new();
     loop {
         let paths = paths(context, &slot);
         if paths.is_empty() && !follow {
@@ -36,12 +47,17 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
             return Err(failure.hint("levelhead status"));
         }
         for path in paths {
-            let from = read.iter().find(|(known, _)| *known == path).map(|(_, at)| *at);
-            let end = print(context, &path, from, lines).map_err(|error| {
-                Failure::new(Exit::Unavailable, format!("cannot read {}: {error}", path.display()))
-            })?;
-            read.retain(|(known, _)| *known != path);
-            read.push((path, end));
+            let at = read.iter().position(|known| known.path == path);
+            let known = at.map(|at| read.swap_remove(at));
+            let first = known.is_none();
+            let cannot = |error: io::Error| {
+                let text = format!("cannot read {}: {error}", path.display());
+                Failure::new(Exit::Unavailable, text)
+            };
+            let (mut file, text) = more(&path, known, lines, &secrets).map_err(cannot)?;
+            let last = if follow { String::new() } else { file.cleaner.finish() };
+            show(context, &path, &(text + &last), first);
+            read.push(file);
         }
         if !follow || out::nobody_reads() {
             return Ok(Exit::Done);
@@ -53,47 +69,81 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
     }
 }
 
+/// What the nodes of `slot`'s group may have been given; refuses where that cannot be known here.
+fn known_secrets(context: &Context, slot: &LogicalNodeId) -> Result<Secrets, Failure> {
+    let secrets = Secrets::new(context.base_dir());
+    Offline::open(&context.paths)?.expect_secrets(&secrets);
+    match secrets.withheld(&slot.group) {
+        None => Ok(secrets),
+        Some(why) => {
+            let text = format!("the output of {slot} may show a secret that is not known here");
+            let failure = Failure { details: vec![why], ..Failure::new(Exit::Refused, text) };
+            Err(failure.hint("run this command where the secret can be had"))
+        }
+    }
+}
+
 fn paths(context: &Context, slot: &LogicalNodeId) -> Vec<PathBuf> {
     let base_dir = context.base_dir();
     let of = |(name, decl): (&ProviderName, &ProviderDecl)| {
-        let state_dir = context.paths.provider(name);
-        let place = ProviderPlace { state_dir, base_dir: base_dir.clone() };
+        let (state_dir, base_dir) = (context.paths.provider(name), base_dir.clone());
+        let place = ProviderPlace { state_dir, base_dir, secrets: Secrets::default() };
         let factory = context.catalogue.get(&decl.kind);
         factory.map(|factory| factory.log_paths(&place, slot)).unwrap_or_default()
     };
     context.loaded.providers.iter().flat_map(of).collect()
 }
 
-/// Prints a file from `from` on, or its last lines; returns where it ended.
-fn print(context: &Context, path: &PathBuf, from: Option<u64>, lines: usize) -> io::Result<u64> {
+/// What a file holds beyond what was printed of it, or its last lines.
+fn more(
+    path: &Path,
+    known: Option<Read>,
+    lines: usize,
+    secrets: &Secrets,
+) -> io::Result<(Read, String)> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    // A file that shrank was rotated: it is read from its beginning.
-    let start = match from {
-        Some(at) if at <= length => at,
-        Some(_) => 0,
-        None => last_lines(&mut file, length, lines)?,
+    let (mut cleaner, start) = if let Some(Read { end, cleaner, .. }) = known {
+        // A file that shrank was rotated: it is read from its beginning.
+        (cleaner, if end <= length { end } else { 0 })
+    } else {
+        let start = last_lines(&mut file, length, lines)?;
+        let mut cleaner = secrets.cleaner();
+        let reach = u64::try_from(cleaner.reach()).unwrap_or(u64::MAX);
+        // What stands before is read only to recognise a secret that began there.
+        let _before = cleaner.push(&part(&mut file, start.saturating_sub(reach), start)?);
+        (cleaner, start)
     };
+    let bytes = part(&mut file, start, length)?;
+    let text = cleaner.push(&bytes);
+    let end = start + u64::try_from(bytes.len()).unwrap_or(0);
+    Ok((Read { path: path.to_owned(), end, cleaner }, text))
+}
+
+/// The bytes of a file between two places.
+fn part(file: &mut File, start: u64, end: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    BufReader::new(file.take(length.saturating_sub(start))).read_to_end(&mut bytes)?;
-    let end = start + u64::try_from(bytes.len()).unwrap_or(0);
+    file.take(end.saturating_sub(start)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Prints text of a file; its name comes before the first of it.
+fn show(context: &Context, path: &Path, text: &str, first: bool) {
     if context.global.json {
-        for line in plain(&bytes).lines() {
+        for line in plain(text).lines() {
             out::line(serde_json::json!({"file": path, "line": line}).to_string());
         }
-        return Ok(end);
+        return;
     }
-    if from.is_none() && !bytes.is_empty() {
+    if first && !text.is_empty() {
         out::note(format!("== {}", path.display()));
     }
-    out::raw(plain(&bytes).as_bytes());
-    Ok(end)
+    out::raw(plain(text).as_bytes());
 }
 
 /// Text that cannot move a cursor or colour a terminal; line ends and tabs stay.
-fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+fn plain(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     text.chars().filter(|c| (!c.is_control() && !turns(*c)) || matches!(c, '\n' | '\t')).collect()
 }

@@ -8,5 +8,6 @@ mod hints;
 mod hooks;
 mod refuse;
 mod render;
+mod secrets;
 mod support;
 mod update;

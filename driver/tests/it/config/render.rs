@@ -44,7 +44,7 @@ error: `API_TOKEN` looks like a credential written into the file
 8 | env = { API_TOKEN = "*******" }
   |                     ^^^^^^^^^ not shown
   |
-  = help: keep it out of this file: let the workload's own start script read it from a private file or from its environment
+  = help: keep it out of this file: move it to `secret_env`, and refer there to "env:API_TOKEN" or "file:PATH"
 
 error: the longest delay is shorter than the first
   --> cluster.toml:10:7

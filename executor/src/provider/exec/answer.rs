@@ -20,7 +20,7 @@ use super::{
     fields::{FieldError, Fields},
     program::Program,
 };
-use crate::seam::Leased;
+use crate::{seam::Leased, secret::Needles};
 
 /// Pause after a rate limit that names none.
 const RETRY_AFTER_DEFAULT_MS: u64 = 10_000;
@@ -44,6 +44,7 @@ impl Answer {
         }
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|error| format!("its answer is not one JSON document: {error}"))?;
+        let value = without_secrets(value, &program.secrets().needles());
         let said = || -> Result<Self, FieldError> {
             let top = Fields::of(&value, "answer")?;
             match (top.object("ok")?, top.object("error")?) {
@@ -55,6 +56,24 @@ impl Answer {
             }
         };
         said().map_err(|error| format!("its answer is not understood: {error}"))
+    }
+}
+
+/// What a program answers is kept, ids and handles included, so no secret of a node may stand anywhere in it.
+fn without_secrets(value: Value, needles: &Needles) -> Value {
+    if needles.is_empty() {
+        return value;
+    }
+    match value {
+        Value::String(text) => Value::String(needles.cleaned(&text)),
+        Value::Array(items) => {
+            items.into_iter().map(|item| without_secrets(item, needles)).collect()
+        }
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, member)| (needles.cleaned(&name), without_secrets(member, needles)))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 

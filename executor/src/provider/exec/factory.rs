@@ -44,7 +44,8 @@ impl ProviderFactory for ExecFactory {
         let fences = FenceFile::open(&place.state_dir)
             .map_err(|source| BuildError::Place { path: place.state_dir.clone(), source })?;
         let argv = options.program.resolved(&place.base_dir);
-        let program = Program::new(argv, place.base_dir.clone(), &options.env);
+        let program =
+            Program::new(argv, place.base_dir.clone(), &options.env, place.secrets.clone());
         let capabilities = capabilities(&options);
         Ok(Arc::new(ExecProvider::new(program, fences, capabilities, options.timeout)))
     }
@@ -62,5 +63,6 @@ fn capabilities(options: &Options) -> Capabilities {
         images: true,
         resources: true,
         hooks: options.hooks,
+        secrets: options.secrets,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::seam::{OptionProblem, ProviderOptions, Rate};
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "program",
     "timeout_ms",
     "env",
@@ -16,6 +16,7 @@ const KEYS: [&str; 8] = [
     "rate_per_second",
     "rate_burst",
     "hooks",
+    "secrets",
 ];
 
 /// Longest time that an option may name: an hour; more is a typing error.
@@ -38,6 +39,7 @@ pub(super) struct Options {
     pub(super) rate: Rate,
     /// Whether it knows the call `run-hook`.
     pub(super) hooks: bool,
+    pub(super) secrets: bool,
 }
 
 /// A program as it is named in the options.
@@ -59,6 +61,7 @@ impl Default for Options {
             listing_period: Duration::from_secs(15),
             rate: Rate { per_second: 20, burst: 40 },
             hooks: false,
+            secrets: false,
         }
     }
 }
@@ -95,6 +98,7 @@ pub(super) fn read(options: &ProviderOptions) -> (Options, Vec<OptionProblem>) {
             burst: reader.count("rate_burst", 100_000, defaults.rate.burst),
         },
         hooks: reader.flag("hooks", defaults.hooks),
+        secrets: reader.flag("secrets", defaults.secrets),
     };
     for key in options.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         let hint = format!("known options are {}", KEYS.join(", "));

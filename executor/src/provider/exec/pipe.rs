@@ -19,9 +19,6 @@ use tokio::{
 /// How long after the program's exit its output is still read.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Most bytes of stderr that are kept, the last ones.
-const ERRORS_MAX: usize = 64 * 1024;
-
 /// Why reading stopped early.
 #[derive(Debug)]
 pub(super) enum PipeError {
@@ -51,15 +48,16 @@ pub(super) async fn read_answer(
     unless_left(reading, left).await.unwrap_or(Ok(()))
 }
 
-/// Reads all that comes and keeps the last of it; that a pipe broke only shortens a message.
+/// Reads all that comes and keeps the last `most` bytes of it; that a pipe broke only shortens a message.
 pub(super) async fn read_errors(
     mut from: impl AsyncRead + Unpin,
     into: &mut Vec<u8>,
+    most: usize,
     left: watch::Receiver<bool>,
 ) {
     let reading = async {
         while let Ok(1..) = from.read_buf(into).await {
-            if let Some(surplus) = into.len().checked_sub(ERRORS_MAX) {
+            if let Some(surplus) = into.len().checked_sub(most) {
                 into.drain(..surplus);
             }
         }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use reconciler_core::{
+    desired::BootSpec,
     effect::{
         Certainty, EffectFailure, FailureClass, HookRun, Listing, Look, NodeRequest, WorkloadState,
     },
@@ -23,13 +24,16 @@ use super::{
     fence::FenceFile,
     fields::FieldError,
     program::{CallError, Program},
-    request::{Call, HookCall, Request, spec_value},
+    request::{Call, Handed, HookCall, Request, spec_value},
     young::Young,
 };
-use crate::provider::template::{TemplateError, Values, filled};
-use crate::seam::{
-    Capabilities, EffectContext, Exit, Leased, Provider, SessionObservation, SessionSink,
-    StartRequest, Work,
+use crate::{
+    provider::template::{TemplateError, Values, filled},
+    seam::{
+        Capabilities, EffectContext, Exit, Leased, Provider, SessionObservation, SessionSink,
+        StartRequest, Work,
+    },
+    secret::Missing,
 };
 
 /// Longest answer about one node.
@@ -101,6 +105,14 @@ impl ExecProvider {
             Ok(Answer::Error(failure)) => Err(failure.message),
             Err(error) => Err(Redacted::new(&error.to_string())),
         }
+    }
+
+    /// What the program gets of a node's secrets; it was read once before, so a file is not waited for here.
+    fn secrets(&self, boot: &BootSpec) -> Result<Handed, EffectFailure> {
+        let missing = |missing: Vec<Missing>| {
+            failed(Certainty::Definite, FailureClass::Auth, &Missing::told(&missing))
+        };
+        self.program.secrets().resolve(boot).map(Handed).map_err(missing)
     }
 
     async fn ask(
@@ -231,6 +243,7 @@ impl Provider for ExecProvider {
             let values = Values::new(&request.slot, attempt, boot, &endpoint.ports);
             let spec = filled(&request.spec, &values)
                 .map_err(|error| failed(Certainty::Definite, FailureClass::Invalid, &error))?;
+            let secrets = self.secrets(&request.spec.boot)?;
             sink(SessionObservation { seq: 1, stage: SessionStage::SwactorStarting, line: None });
             let call = Request {
                 spec: Some(spec_value(&spec)),
@@ -238,6 +251,7 @@ impl Provider for ExecProvider {
                 endpoint: Some(&start.endpoint),
                 session: Some(start.session),
                 timeout_ms: u64::try_from(start.timeout.as_millis()).ok(),
+                secrets,
                 ..Request::effect(Call::StartBootstrap, ctx)
             };
             let result = self.effect(ctx, call, start.timeout, answer::started).await;
@@ -311,6 +325,7 @@ impl Provider for ExecProvider {
             let spec = filled(&run.request.spec, &values).map_err(refuse)?;
             let argv = run.hook.argv.iter().map(|text| values.fill(text));
             let argv = argv.collect::<Result<_, TemplateError>>().map_err(refuse)?;
+            let secrets = self.secrets(boot)?;
             let timeout = Duration::from_millis(run.hook.timeout.get());
             let call = Request {
                 spec: Some(spec_value(&spec)),
@@ -318,6 +333,7 @@ impl Provider for ExecProvider {
                 endpoint: Some(&run.endpoint),
                 session: Some(run.session),
                 timeout_ms: Some(run.hook.timeout.get()),
+                secrets,
                 hook: Some(HookCall { hook: run.point.as_str(), argv }),
                 ..Request::effect(Call::RunHook, ctx)
             };

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use reconciler_core::{effect::FailureClass, redact::MARK};
+use reconciler_core::effect::FailureClass;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     process::{Child, Command},
@@ -21,13 +21,12 @@ use tokio::{
 };
 
 use super::pipe::{PipeError, feed, read_answer, read_errors};
+use crate::secret::{Needles, Secrets};
 
 /// Names that every call gets from our own environment.
 const ENV_ALWAYS: [&str; 3] = ["HOME", "LANG", "PATH"];
-/// Shortest passed-on value that is taken out of messages: shorter ones are words, not secrets.
-const SECRET_LEN_MIN: usize = 6;
 /// How much of stderr goes into a message.
-const TAIL_LEN_MAX: usize = 400;
+const ERRORS_SHOWN_MAX: usize = 400;
 
 /// A program and how it is called.
 #[derive(Debug)]
@@ -35,7 +34,10 @@ pub(super) struct Program {
     argv: Vec<OsString>,
     directory: PathBuf,
     env: BTreeMap<String, OsString>,
-    secrets: Vec<String>,
+    /// Values of variables that it is passed on.
+    passed: Needles,
+    /// Secrets of nodes.
+    secrets: Secrets,
 }
 
 /// Why a call gave no answer to read.
@@ -63,22 +65,35 @@ pub(super) enum CallError {
 
 impl Program {
     /// The program `argv`, run in `directory` with our values of the variables named in `env`.
-    pub(super) fn new(argv: Vec<OsString>, directory: PathBuf, env: &[String]) -> Self {
+    pub(super) fn new(
+        argv: Vec<OsString>,
+        directory: PathBuf,
+        env: &[String],
+        secrets: Secrets,
+    ) -> Self {
         let value = |name: &str| std::env::var_os(name).map(|value| (name.to_owned(), value));
         let listed: BTreeMap<_, _> = env.iter().filter_map(|name| value(name)).collect();
-        let secrets = listed
-            .values()
-            .map(|value| value.to_string_lossy().into_owned())
-            .filter(|value| value.len() >= SECRET_LEN_MIN)
-            .collect();
+        let passed: Vec<_> = listed.values().map(|value| value.to_string_lossy()).collect();
+        let passed = Needles::of(passed.iter().map(AsRef::as_ref));
         let mut env: BTreeMap<_, _> = ENV_ALWAYS.iter().filter_map(|name| value(name)).collect();
         env.extend(listed);
-        Self { argv, directory, env, secrets }
+        Self { argv, directory, env, passed, secrets }
     }
 
-    /// Takes the values of passed-on variables out of `text`.
+    /// The secrets of the nodes that it makes.
+    pub(super) const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Takes the values of passed-on variables and the secrets of nodes out of `text`.
     pub(super) fn scrubbed(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MARK))
+        self.secrets.cleaned(&self.passed.cleaned(text))
+    }
+
+    /// The last bytes of stderr that are kept: more than is shown, so that what was cut off is recognised.
+    fn errors_kept(&self) -> usize {
+        let reach = self.passed.reach().max(self.secrets.needles().reach());
+        ERRORS_SHOWN_MAX.saturating_add(reach)
     }
 
     /// Calls it once with `request`, and gives what it wrote if it exited with 0 within `limit`.
@@ -94,7 +109,8 @@ impl Program {
     ) -> Result<Vec<u8>, CallError> {
         let mut running = Running(self.command().spawn().map_err(|error| self.not_run(&error))?);
         let (mut answer, mut errors) = (Vec::new(), Vec::new());
-        let talk = running.talk(request, most, (&mut answer, &mut errors));
+        let bounds = [most, self.errors_kept()];
+        let talk = running.talk(request, bounds, (&mut answer, &mut errors));
         let end = tokio::time::timeout(limit, talk).await;
         drop(running);
         let (class, what) = match end {
@@ -110,7 +126,10 @@ impl Program {
                 (FailureClass::TimedOut, format!("no answer within {} ms", limit.as_millis()))
             }
         };
-        Err(CallError::Broken { class, why: self.scrubbed(&format!("{what}{}", tail(&errors))) })
+        Err(CallError::Broken {
+            class,
+            why: format!("{what}{}", tail(&self.scrubbed(&String::from_utf8_lossy(&errors)))),
+        })
     }
 
     fn command(&self) -> Command {
@@ -157,7 +176,7 @@ impl Running {
     async fn talk(
         &mut self,
         request: &[u8],
-        most: usize,
+        [most, errors_most]: [usize; 2],
         (answer, errors): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<ExitStatus, PipeError> {
         let missing = || PipeError::Io(io::ErrorKind::BrokenPipe.into());
@@ -172,7 +191,7 @@ impl Running {
         };
         let aside = async {
             tokio::join!(
-                read_errors(stderr, errors, left.clone()),
+                read_errors(stderr, errors, errors_most, left.clone()),
                 feed(stdin, request, left.clone())
             );
             Ok(())
@@ -196,13 +215,12 @@ impl Drop for Running {
 }
 
 /// The end of what the program wrote to stderr, ready to follow a message.
-fn tail(errors: &[u8]) -> String {
-    let text = String::from_utf8_lossy(errors);
-    let text = text.trim();
+fn tail(errors: &str) -> String {
+    let text = errors.trim();
     if text.is_empty() {
         return String::new();
     }
-    let mut start = text.len().saturating_sub(TAIL_LEN_MAX);
+    let mut start = text.len().saturating_sub(ERRORS_SHOWN_MAX);
     while !text.is_char_boundary(start) {
         start += 1;
     }

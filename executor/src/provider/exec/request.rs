@@ -5,10 +5,10 @@ use reconciler_core::{
     id::{AttemptId, Fence, IdempotencyKey, LogicalNodeId, SessionId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::seam::EffectContext;
+use crate::{seam::EffectContext, secret::SecretEnv};
 
 /// The version of the protocol; it rises when an old program would misread a request.
 pub(super) const VERSION: u32 = 1;
@@ -37,8 +37,8 @@ pub(super) enum Call {
     RunHook,
 }
 
-/// One request; what a call does not need is left out.
-#[derive(Clone, Debug, Serialize)]
+/// One request; what a call does not need is left out. It may hold secrets, so it is never shown.
+#[derive(Serialize)]
 pub(super) struct Request<'a> {
     pub(super) version: u32,
     pub(super) call: Call,
@@ -63,8 +63,26 @@ pub(super) struct Request<'a> {
     pub(super) grace_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Handed::is_empty")]
+    pub(super) secrets: Handed,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) hook: Option<HookCall<'a>>,
+}
+
+/// The secret variables of what a call starts: written to the program's standard input, and to nothing else.
+#[derive(Default)]
+pub(super) struct Handed(pub(super) SecretEnv);
+
+impl Handed {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Handed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value.expose())))
+    }
 }
 
 /// The hook that a call is about.
@@ -119,6 +137,7 @@ impl<'a> Request<'a> {
             workload: None,
             grace_ms: None,
             timeout_ms: None,
+            secrets: Handed::default(),
             hook: None,
         }
     }

@@ -22,6 +22,7 @@ use super::{
     spawn::Launch,
     spawners::Spawners,
 };
+use crate::secret::Secrets;
 
 /// How long a killed command may take to be gone.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -54,7 +55,12 @@ pub(super) fn run_to_end(
 }
 
 /// What is wrong with a command that ended so, its last lines included; nothing if it succeeded.
-pub(super) fn failure(what: &str, ended: Option<&ExitStatus>, log: &Path) -> Option<Problem> {
+pub(super) fn failure(
+    what: &str,
+    ended: Option<&ExitStatus>,
+    log: &Path,
+    secrets: &Secrets,
+) -> Option<Problem> {
     let how = match ended {
         Some(ExitStatus::Code(0)) => return None,
         Some(ExitStatus::Code(code)) => format!("exited with {code}"),
@@ -62,7 +68,7 @@ pub(super) fn failure(what: &str, ended: Option<&ExitStatus>, log: &Path) -> Opt
         Some(ExitStatus::Unknown) => "ended in an unknown way".to_owned(),
         None => "took too long".to_owned(),
     };
-    let text = format!("{what} {how}: {}", logs::tail_of(log));
+    let text = format!("{what} {how}: {}", logs::tail_of(log, secrets));
     Some(Problem::Workload(text.trim_end_matches([':', ' ']).to_owned()))
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(
     let Some(owner) = owner else {
         return Err(Problem::NoLease(dir.path().to_owned()).definite());
     };
-    match seen(&dir, &owner).map_err(definite)? {
+    match seen(ground, &dir, &owner).map_err(definite)? {
         HookSight::Begun { key, state } if key == ctx.key => match state {
             HookState::Ended { status: ExitStatus::Code(0), .. } => return Ok(()),
             HookState::Running | HookState::Ended { status: ExitStatus::Unknown, .. } => {
@@ -67,9 +67,9 @@ impl Attempt<'_> {
         let definite = |problem: Problem| problem.definite();
         let (point, hook) = (self.run.point, &self.run.hook);
         let boot = &self.run.request.spec.boot;
-        let (inherited, base) = (&self.ground.inherited, &self.ground.place.base_dir);
+        let (inherited, place) = (&self.ground.inherited, &self.ground.place);
         // Whatever fails up to here has begun nothing.
-        let launch = Preparation::new(inherited, base, self.dir, self.owner, boot)
+        let launch = Preparation::new(inherited, place, self.dir, self.owner, boot)
             .and_then(|preparation| preparation.hook(&hook.argv, point))
             .map_err(definite)?;
         self.dir.forget_hook_log(point).map_err(definite)?;
@@ -89,7 +89,8 @@ impl Attempt<'_> {
                 let status = ended.clone().unwrap_or(ExitStatus::Signal(libc::SIGKILL));
                 self.record(process.as_ref(), Some(&status)).map_err(|p| p.ambiguous())?;
                 let what = format!("the {} hook", point.as_str());
-                match failure(&what, ended.as_ref(), &self.dir.hook_log(point)) {
+                let log = self.dir.hook_log(point);
+                match failure(&what, ended.as_ref(), &log, &place.secrets) {
                     Some(_) if cancelled => {
                         Err(Problem::Workload(format!("{what} was cancelled")).definite())
                     }
@@ -122,10 +123,10 @@ impl Attempt<'_> {
 }
 
 /// What can be said of the hook that was begun last on a lease.
-pub(super) fn seen(dir: &LeaseDir, owner: &Owner) -> Result<HookSight, Problem> {
+pub(super) fn seen(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<HookSight, Problem> {
     let Some(begun) = dir.hook()? else { return Ok(HookSight::Nothing) };
     let ended = |status| {
-        let tail = tail_of(&dir.hook_log(begun.point));
+        let tail = tail_of(&dir.hook_log(begun.point), &ground.place.secrets);
         HookSight::Begun { key: begun.key, state: HookState::Ended { status, tail } }
     };
     let running = HookSight::Begun { key: begun.key, state: HookState::Running };

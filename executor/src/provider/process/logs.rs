@@ -16,6 +16,7 @@ use super::{
     files::{LeaseDir, hook_log_name, parse_lease_name},
     kept::place_of,
 };
+use crate::secret::{Needles, Secrets};
 
 /// Size of one output file before it is rotated, unless the options say otherwise.
 pub(super) const LOG_BYTES_DEFAULT: u64 = 10 * 1024 * 1024;
@@ -58,14 +59,17 @@ pub(super) fn output_names() -> Vec<String> {
 }
 
 /// The last lines that a workload wrote: of its errors if it wrote any, else of its output.
-pub(super) fn tail(dir: &LeaseDir) -> Redacted {
-    let errors = tail_of(&dir.file("stderr.log"));
-    if errors.as_str().trim().is_empty() { tail_of(&dir.file("stdout.log")) } else { errors }
+pub(super) fn tail(dir: &LeaseDir, secrets: &Secrets) -> Redacted {
+    let errors = tail_of(&dir.file("stderr.log"), secrets);
+    if errors.as_str().trim().is_empty() {
+        return tail_of(&dir.file("stdout.log"), secrets);
+    }
+    errors
 }
 
 /// The last lines of one file, cleaned; empty if it cannot be read.
-pub(super) fn tail_of(path: &Path) -> Redacted {
-    match last_part(path) {
+pub(super) fn tail_of(path: &Path, secrets: &Secrets) -> Redacted {
+    match last_part(path, &secrets.needles()) {
         Ok((text, whole)) => clean(&text, whole),
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
@@ -76,14 +80,25 @@ pub(super) fn tail_of(path: &Path) -> Redacted {
     }
 }
 
-fn last_part(path: &Path) -> io::Result<(String, bool)> {
+/// The last part of a file without secrets, and whether that is all of it.
+///
+/// So much more is read that a secret which began before that part is recognised as well.
+fn last_part(path: &Path, needles: &Needles) -> io::Result<(String, bool)> {
+    let most = TAIL_READ.saturating_add(u64::try_from(needles.reach()).unwrap_or(u64::MAX));
     let mut file: File = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
     let len = file.metadata()?.len();
-    let start = len.saturating_sub(TAIL_READ);
+    let start = len.saturating_sub(most);
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
-    file.take(TAIL_READ).read_to_end(&mut bytes)?;
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), start == 0))
+    file.take(most).read_to_end(&mut bytes)?;
+    let mut text = needles.cleaned(&String::from_utf8_lossy(&bytes));
+    let surplus = u64::try_from(text.len()).unwrap_or(u64::MAX).saturating_sub(TAIL_READ);
+    let mut cut = usize::try_from(surplus).unwrap_or(0);
+    while !text.is_char_boundary(cut) {
+        cut = cut.saturating_add(1);
+    }
+    text.drain(..cut);
+    Ok((text, start == 0 && cut == 0))
 }
 
 /// Each line is cleaned whole before lines are dropped, since a cut in the middle could part a secret from the

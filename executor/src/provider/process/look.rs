@@ -61,7 +61,7 @@ fn present(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Look, Probl
         tracing::warn!(problem = %problem.told(), "cannot rotate a node's output");
     }
     let workload = workload(ground, dir, owner)?;
-    let hook = hook::seen(dir, owner)?;
+    let hook = hook::seen(ground, dir, owner)?;
     Ok(Look::Present { lease: owner.lease(), endpoint: Some(owner.endpoint()), workload, hook })
 }
 
@@ -87,7 +87,7 @@ fn workload(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<WorkloadSt
         Standing::Gone => None,
     };
     let status = conclude(dir, &started.process, fd.as_ref());
-    Ok(WorkloadState::Exited { status, tail: tail(dir) })
+    Ok(WorkloadState::Exited { status, tail: tail(dir, &ground.place.secrets) })
 }
 
 /// A start is under way or was broken off: only the processes themselves can tell.
@@ -96,7 +96,8 @@ fn unrecorded(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Workload
         Some(process) => WorkloadState::Running { workload: process.handle() },
         None if ground.lane(owner.attempt).is_busy() => WorkloadState::Unknown,
         None if was_spawned(dir)? => {
-            WorkloadState::Exited { status: ExitStatus::Unknown, tail: tail(dir) }
+            let tail = tail(dir, &ground.place.secrets);
+            WorkloadState::Exited { status: ExitStatus::Unknown, tail }
         }
         None => WorkloadState::Absent,
     })

@@ -2,7 +2,7 @@
 //!
 //! A node gets a small clean environment, whatever the driver's own is: a few inherited names, its identity
 //! (`LEVELHEAD_RUN`, `_SLOT`, `_ATTEMPT`, `_ORDINAL`), `PORT` if it has exactly one, and what its spec sets. The
-//! spec may replace all but the identity, by which the node is recognised later. No shell is involved.
+//! spec and its secrets may replace all but the identity, by which the node is recognised later. No shell is involved.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use super::{
     problem::Problem,
     spawn::Launch,
 };
-use crate::provider::template::Values;
+use crate::{provider::template::Values, seam::ProviderPlace, secret::Missing};
 
 /// Names that a node inherits from the driver.
 const INHERITED: [&str; 5] = ["PATH", "HOME", "LANG", "TZ", "TMPDIR"];
@@ -47,8 +47,7 @@ impl Inherited {
     }
 }
 
-/// Makes launches for one attempt.
-#[derive(Debug)]
+/// Makes launches for one attempt. Its environment holds secrets, so it is never shown.
 pub(super) struct Preparation<'a> {
     values: Values<'a>,
     env: Env,
@@ -60,11 +59,12 @@ pub(super) struct Preparation<'a> {
 impl<'a> Preparation<'a> {
     pub(super) fn new(
         inherited: &Inherited,
-        base_dir: &'a Path,
+        place: &'a ProviderPlace,
         dir: &'a LeaseDir,
         owner: &'a Owner,
         boot: &BootSpec,
     ) -> Result<Self, Problem> {
+        let base_dir = place.base_dir.as_path();
         let values = Values::new(&owner.slot, owner.attempt, boot, &owner.ports);
         let mut env = inherited.0.clone();
         let mut ports = owner.ports.values();
@@ -77,6 +77,9 @@ impl<'a> Preparation<'a> {
             }
             env.insert(name.clone(), values.fill(value)?.into_bytes());
         }
+        let secrets = place.secrets.resolve(boot);
+        let secrets = secrets.map_err(|missing| Problem::Secrets(Missing::told(&missing)))?;
+        env.extend(secrets.iter().map(|(name, value)| (name.clone(), value.expose().into())));
         let identity = [
             ("LEVELHEAD_RUN", owner.run.to_string()),
             ("LEVELHEAD_SLOT", owner.slot.to_string()),

@@ -35,6 +35,8 @@ pub(super) enum Problem {
     #[error(transparent)]
     Template(#[from] TemplateError),
     #[error("{0}")]
+    Secrets(String),
+    #[error("{0}")]
     Workload(String),
     #[error("there is no lease at {0}")]
     NoLease(PathBuf),
@@ -60,6 +62,7 @@ impl Problem {
                 FailureClass::Invalid
             }
             Self::Io { source, .. } => class_of(source),
+            Self::Secrets(_) => FailureClass::Auth,
             Self::Workload(_) => FailureClass::Workload,
             Self::NoLease(_) => FailureClass::NotFound,
             Self::Unkillable { .. } => FailureClass::TimedOut,
@@ -81,6 +84,7 @@ impl Problem {
                 | Self::Garbled { .. }
                 | Self::Template(_)
                 | Self::Invalid(_)
+                | Self::Secrets(_)
         );
         self.failure(if refused { Certainty::Definite } else { Certainty::Ambiguous })
     }

@@ -50,6 +50,7 @@ pub(super) const fn capabilities() -> Capabilities {
         images: false,
         resources: false,
         hooks: true,
+        secrets: true,
     }
 }
 

@@ -132,8 +132,8 @@ impl Session<'_> {
         }
         self.reports.say(SessionStage::StdoutStreaming, None);
         let boot = &self.start.request.spec.boot;
-        let (inherited, base) = (&self.ground.inherited, &self.ground.place.base_dir);
-        let preparation = Preparation::new(inherited, base, self.dir, self.owner, boot)?;
+        let (inherited, place) = (&self.ground.inherited, &self.ground.place);
+        let preparation = Preparation::new(inherited, place, self.dir, self.owner, boot)?;
         // Prepared before anything runs, so that a missing program costs no verify command.
         let launch = preparation.workload(&boot.command)?;
         let mark = self.dir.mark_starting()?;
@@ -190,7 +190,8 @@ impl Session<'_> {
                 let problem = Problem::Workload("the session was cancelled".to_owned());
                 return Err(Failed { stage: SessionStage::Cancelled, problem });
             }
-            if let Some(problem) = failure(&what, ended.as_ref(), &self.dir.file("verify.log")) {
+            let (log, secrets) = (self.dir.file("verify.log"), &self.ground.place.secrets);
+            if let Some(problem) = failure(&what, ended.as_ref(), &log, secrets) {
                 return Err(failed(problem));
             }
         }

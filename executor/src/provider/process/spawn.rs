@@ -19,8 +19,7 @@ use std::{
 use rustix::process::Pid;
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// Everything that a new process is made of.
-#[derive(Debug)]
+/// Everything that a new process is made of. Its environment may hold secrets, so it is never shown.
 pub(super) struct Launch {
     /// The program, as a path.
     pub(super) program: CString,

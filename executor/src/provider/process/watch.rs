@@ -55,6 +55,7 @@ pub(super) fn watch(
         }
     };
     let (lane, errands) = (ground.lane(attempt), ground.errands.clone());
+    let secrets = ground.place.secrets.clone();
     Some(async move {
         let fd = match fd {
             Some(fd) if runs => until_end(fd).await,
@@ -64,7 +65,8 @@ pub(super) fn watch(
         errands.run(move || {
             let ending = Ending::of(&dir, &process, fd.as_deref());
             // Told before it is kept: the next step need not wait for the disk. Whoever is gone needs no answer.
-            drop(sender.send(Exit { status: ending.status.clone(), tail: tail(&dir) }));
+            let (status, tail) = (ending.status.clone(), tail(&dir, &secrets));
+            drop(sender.send(Exit { status, tail }));
             if let Some(_busy) = lane.try_enter() {
                 return ending.keep(&dir, &process);
             }
