@@ -17,15 +17,7 @@ use reconciler_core::{
 };
 use tracing::Level;
 
-use crate::{pass::Tally, state::State, view::EventView};
-
-/// An event on its way to the log.
-pub(crate) struct Told {
-    level: Level,
-    subject: Subject,
-    kind: &'static str,
-    text: Redacted,
-}
+use crate::{pass::Tally, state::State, told::Told, view::EventView};
 
 impl State {
     /// Collects everything that changed into `commit`, and closes what is done.

@@ -41,6 +41,7 @@ mod source;
 mod start;
 mod state;
 mod stopping;
+mod told;
 pub mod view;
 mod view_build;
 mod waiting;

@@ -19,7 +19,7 @@ use reconciler_core::{
     time::{Millis, Timestamp},
 };
 
-use crate::{history::History, journaling::Told, operations::Operations, shown::Shown};
+use crate::{history::History, operations::Operations, shown::Shown, told::Told};
 
 /// How a driver confirms what nobody confirmed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

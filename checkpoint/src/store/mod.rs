@@ -1,7 +1,9 @@
 //! Where commits go: the seam, and its two stores.
 
 mod apply;
+mod error;
 mod memory;
+mod names;
 mod open;
 mod prune;
 mod rights;
@@ -10,13 +12,15 @@ mod seam;
 mod sqlite;
 mod writer;
 
+pub use error::OpenError;
 pub use memory::MemoryStore;
-pub use open::OpenError;
+
 pub use rights::make_dir;
 pub use seam::{Commit, Committed, Store, StoreError, Ticket};
 pub use sqlite::{Journal, JournalLimits, JournalStats};
 
-pub(crate) use open::{Beside, SHM, WAL, beside, open_file, open_reading, open_writing};
+pub(crate) use names::{SHM, WAL, beside};
+pub(crate) use open::{Beside, open_file, open_reading, open_writing};
 pub(crate) use prune::prune;
 pub(crate) use rights::check_own;
 pub(crate) use sqlite::lock;

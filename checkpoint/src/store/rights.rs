@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::open::{OpenError, SHM, WAL, beside};
+use super::{
+    error::OpenError,
+    names::{SHM, WAL, beside},
+};
 use crate::paths::StatePaths;
 
 /// The mode of the state directory.

@@ -17,7 +17,8 @@ use reconciler_core::id::{Fence, PlanHash};
 use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 use super::{
-    open::{self, Beside, OpenError},
+    error::OpenError,
+    open::{self, Beside},
     prune, rights,
     seam::{Commit, Committed, Store, StoreError, Ticket},
     writer::{Job, Shared, Wake, Writer},

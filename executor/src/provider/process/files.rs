@@ -40,6 +40,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::problem::Problem;
 
+/// The files that a node writes itself.
+pub(super) const STREAMS: [&str; 2] = ["stdout.log", "stderr.log"];
+
 /// The form of these files; another one is refused, never guessed at.
 const FORM: u32 = 1;
 /// No file of ours is nearly as long; a longer one is not ours.

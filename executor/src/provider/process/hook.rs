@@ -19,7 +19,6 @@ use super::{
     logs::tail_of,
     prepare::Preparation,
     problem::Problem,
-    stop::end_verifying,
 };
 use crate::seam::EffectContext;
 
@@ -150,12 +149,4 @@ fn unrecorded(dir: &LeaseDir, owner: &Owner) -> Result<bool, Problem> {
 /// Whether a hook that was marked came as far as its process: that is what makes its output file.
 fn was_spawned(dir: &LeaseDir, point: HookPoint) -> Result<bool, Problem> {
     exists(&dir.hook_log(point))
-}
-
-/// Ends a hook that an earlier driver left running.
-pub(super) fn end_left(dir: &LeaseDir, owner: &Owner) -> Result<(), Problem> {
-    match dir.hook()? {
-        Some(Begun { status: None, .. }) => end_verifying(dir, owner.attempt),
-        Some(Begun { status: Some(_), .. }) | None => Ok(()),
-    }
 }

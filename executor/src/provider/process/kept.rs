@@ -4,10 +4,7 @@
 //! One attempt per slot, under `.last.<slot>/<slot>.<attempt>`, with nothing but its output, each file as large as
 //! rotation leaves it. It goes when a later attempt fails or joins, and with the slot.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io};
 
 use reconciler_core::id::LogicalNodeId;
 
@@ -15,15 +12,10 @@ use super::{
     files::{LeaseDir, Owner, lease_name, make_private_dir},
     ground::Ground,
     identity::{Standing, standing},
-    logs::output_names,
+    logs::{output_names, place_of},
     problem::Problem,
     sweep::remove_tree,
 };
-
-/// Where the output of `slot`'s last failed attempt is.
-pub(super) fn place_of(state_dir: &Path, slot: &LogicalNodeId) -> PathBuf {
-    state_dir.join(format!(".last.{slot}"))
-}
 
 /// True if the attempt came to its end by itself, or to nothing; asked before it is ended.
 pub(super) fn has_failed(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<bool, Problem> {

@@ -12,10 +12,7 @@ use std::{
 
 use reconciler_core::{desired::HookPoint, id::LogicalNodeId, redact::Redacted};
 
-use super::{
-    files::{LeaseDir, hook_log_name, parse_lease_name},
-    kept::place_of,
-};
+use super::files::{LeaseDir, STREAMS, hook_log_name, parse_lease_name};
 use crate::secret::{Needles, Secrets};
 
 /// Size of one output file before it is rotated, unless the options say otherwise.
@@ -27,8 +24,10 @@ const TAIL_LINES: usize = 20;
 /// How many bytes of them; a little less than what free text may have, so that the last line is never cut.
 const TAIL_BYTES: usize = reconciler_core::limits::TEXT_LEN_MAX - 24;
 
-/// The files that a node writes itself.
-pub(super) const STREAMS: [&str; 2] = ["stdout.log", "stderr.log"];
+/// Where the output of `slot`'s last failed attempt is.
+pub(super) fn place_of(state_dir: &Path, slot: &LogicalNodeId) -> PathBuf {
+    state_dir.join(format!(".last.{slot}"))
+}
 
 /// Every output file of a slot, the oldest attempt first, each rotated file before its successor.
 pub(super) fn log_paths(state_dir: &Path, slot: &LogicalNodeId) -> Vec<PathBuf> {

@@ -15,7 +15,11 @@ use std::{
     time::Duration,
 };
 
-use super::{files::LeaseDir, lock::locked, logs::STREAMS, problem::Problem};
+use super::{
+    files::{LeaseDir, STREAMS},
+    lock::locked,
+    problem::Problem,
+};
 
 /// How often a busy file is looked at.
 const PERIOD: Duration = Duration::from_secs(1);

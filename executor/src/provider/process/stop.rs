@@ -21,17 +21,15 @@ use rustix::{
 };
 
 use super::{
+    command::{KILL_TIMEOUT, deadline_in},
     ending::{conclude, wait},
-    files::{LeaseDir, Owner, Process},
+    files::{Begun, LeaseDir, Owner, Process},
     ground::Ground,
-    hook,
     identity::{Carrier, Standing, carriers, open, scan, standing, stat},
     problem::Problem,
 };
 use crate::seam::EffectContext;
 
-/// How long the kernel may take to end what was killed; more means that it hangs in the kernel.
-const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Left of an effect's time for the forced end and the report.
 const MARGIN: Duration = Duration::from_secs(1);
 /// A killed process may have started another one meanwhile; one that still does so is a fork bomb.
@@ -76,7 +74,7 @@ pub(super) fn stop_all(
     owner: &Owner,
     grace: Duration,
 ) -> Result<(), Problem> {
-    hook::end_left(dir, owner)?;
+    end_hook_left(dir, owner)?;
     if dir.is_starting()? {
         end_carriers(dir, owner.attempt, grace)?;
         dir.unmark_starting()?;
@@ -152,6 +150,14 @@ fn end_leader(pid: Pid, fd: &OwnedFd, deadline: Instant) -> Result<(), Problem> 
 pub(super) fn end_carriers(dir: &LeaseDir, attempt: Uuid, grace: Duration) -> Result<(), Problem> {
     let mark = dir.mark();
     end_found(deadline_in(grace), false, || scan(&mark, attempt))
+}
+
+/// Ends a hook that an earlier driver left running.
+fn end_hook_left(dir: &LeaseDir, owner: &Owner) -> Result<(), Problem> {
+    match dir.hook()? {
+        Some(Begun { status: None, .. }) => end_verifying(dir, owner.attempt),
+        Some(Begun { status: Some(_), .. }) | None => Ok(()),
+    }
 }
 
 /// Ends every verify command and hook of the attempt that an earlier driver left.
@@ -248,9 +254,4 @@ fn gone_is_fine(pid: Pid, result: Result<(), Errno>) -> Result<(), Problem> {
 
 fn unkillable(pid: Pid) -> Problem {
     Problem::Unkillable { pid: pid.as_raw_nonzero().get() }
-}
-
-fn deadline_in(length: Duration) -> Instant {
-    // A day is longer than any grace that makes sense, and an instant can always hold it.
-    Instant::now() + length.min(Duration::from_hours(24))
 }
