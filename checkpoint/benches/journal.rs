@@ -17,7 +17,7 @@ use std::{
 };
 
 use checkpoint::{
-    care::verify,
+    care::{finding::Integrity, verify},
     event::Subject,
     operation::{OperationWrite, Outcome},
     step::StepWrite,
@@ -217,7 +217,7 @@ fn recovery(dir: &Path) {
     let start = Instant::now();
     let report = verify::journal(dir).unwrap();
     println!("verify of the same file (not on open)        {:>9.1?}", start.elapsed());
-    assert_ne!(report.integrity, verify::Integrity::Unrecoverable);
+    assert_ne!(report.integrity, Integrity::Unrecoverable);
 }
 
 /// The median time that opening takes, and the processor time of it: what it would take on a machine at rest.

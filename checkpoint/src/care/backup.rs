@@ -6,9 +6,10 @@ use reconciler_core::{id::Uuid, time::Timestamp};
 use rusqlite::{Connection, OpenFlags, backup::Backup};
 
 use super::{
+    finding::Integrity,
     manifest::Manifest,
     part::{Part, PartError},
-    verify::{self, Integrity, Report},
+    verify::{self, Report},
 };
 use crate::{
     paths::StatePaths,

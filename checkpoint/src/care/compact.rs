@@ -17,8 +17,9 @@ use serde::Serialize;
 use super::{
     backup::{self, BackupError},
     content,
+    finding::Integrity,
     succeed::stamp,
-    verify::{self, Integrity, Report},
+    verify::{self, Report},
 };
 use crate::{
     codec::time,

@@ -3,7 +3,7 @@
 use reconciler_core::{id::Uuid, observed::NodeRecord, redact::Redacted};
 use rusqlite::Connection;
 
-use super::verify::{Finding, Integrity};
+use super::finding::{Finding, Integrity};
 use crate::{codec::is_of_row, owner::OwnerRecord, scan};
 
 /// A law of the tables: each row of the answer breaks it and is named by its first column.

@@ -6,6 +6,7 @@
 pub mod backup;
 pub mod compact;
 mod content;
+pub mod finding;
 pub mod inspect;
 mod links;
 pub mod manifest;

@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use super::{
     backup::{self, BackupError},
+    finding::Integrity,
     manifest::Manifest,
     part::{Part, PartError},
-    succeed,
-    verify::{self, Integrity},
+    succeed, verify,
 };
 use crate::{
     codec::{misread, time},

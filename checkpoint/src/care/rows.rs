@@ -3,7 +3,7 @@
 use reconciler_core::{effect::Action, redact::Redacted};
 use rusqlite::{Connection, Row, types::Type};
 
-use super::verify::{Finding, Integrity};
+use super::finding::{Finding, Integrity};
 use crate::{
     codec::{is_of_row, misread, why},
     event::{EventRow, PassRow},

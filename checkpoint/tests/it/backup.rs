@@ -6,7 +6,8 @@ use checkpoint::{
     care::{
         PartError,
         backup::{self, BackupError},
-        verify::{self, Integrity},
+        finding::Integrity,
+        verify,
     },
     store::OpenError,
 };

@@ -6,7 +6,8 @@ use checkpoint::{
     care::{
         backup,
         compact::{CompactError, Compaction},
-        verify::{self, Integrity},
+        finding::Integrity,
+        verify,
     },
     event::Subject,
     operation::{OperationWrite, Outcome},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use checkpoint::{
-    care::verify::{self, Integrity},
+    care::{finding::Integrity, verify},
     reader::Reader,
     scan::{Recovered, RowKind},
     store::{Commit, Journal, OpenError},

@@ -11,8 +11,9 @@ use std::{
 use checkpoint::{
     care::{
         backup::{self, BackupError},
+        finding::Integrity,
         replace::{ReplaceError, Replaced, Replacement, Source},
-        verify::{self, Integrity},
+        verify,
     },
     reader::Reader,
     scan::Recovered,

@@ -3,7 +3,10 @@
 use std::{fs, path::Path};
 
 use checkpoint::{
-    care::verify::{self, Integrity, Report},
+    care::{
+        finding::Integrity,
+        verify::{self, Report},
+    },
     store::{Journal, OpenError},
 };
 use rusqlite::Connection;

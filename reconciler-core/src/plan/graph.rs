@@ -8,7 +8,10 @@ use alloc::{
 };
 use core::{cmp::Reverse, fmt::Write};
 
-use super::step::{KeyRef, PlanStep, StepKey};
+use super::{
+    key::{KeyRef, StepKey},
+    step::PlanStep,
+};
 
 /// Why steps are no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

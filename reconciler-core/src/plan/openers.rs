@@ -5,10 +5,7 @@
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use super::{
-    after::After,
-    step::{PlanStep, StepKey},
-};
+use super::{after::After, key::StepKey, step::PlanStep};
 use crate::{
     desired::{ClusterShape, GateCondition, HookPoint, RunNodeGroupSpec},
     effect::{ActionKind, CommandKind},

@@ -9,13 +9,13 @@ use alloc::{
 };
 
 use super::{
-    after::{in_places, linked},
     blocked::{is_blocking, stays_as_it_was},
     change,
     graph::{Graph, GraphError},
     header::{PlanHeader, PlanInput, Scope},
     impact::{Impact, Impacts},
     lifecycle::LifecyclePlan,
+    link::{in_places, linked},
     openers::Openers,
     predicted::Predicted,
     step::{Condition, PlanStep, inverse},

@@ -13,7 +13,8 @@ use super::{
     graph::{Graph, GraphError},
     header::{PLAN_SCHEMA, PlanHeader},
     impact::Impact,
-    step::{PlanStep, StepKey},
+    key::StepKey,
+    step::PlanStep,
 };
 use crate::{
     canonical::{Canon, ReadError, read, write_object},

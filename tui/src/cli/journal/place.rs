@@ -3,11 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use checkpoint::{
-    care::{
-        PartError,
-        backup::BackupError,
-        verify::{Integrity, Report},
-    },
+    care::{PartError, backup::BackupError, finding::Integrity, verify::Report},
     paths::StatePaths,
     store::OpenError,
 };

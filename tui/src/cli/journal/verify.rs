@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use checkpoint::care::verify::{self, Integrity, Report};
+use checkpoint::care::{
+    finding::Integrity,
+    verify::{self, Report},
+};
 
 use super::{
     super::{
