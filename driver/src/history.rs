@@ -1,16 +1,16 @@
 //! The last passes and events, in bounded rings: what the ribbon and the lists of the console are made of.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use reconciler_core::{
     id::LogicalNodeId,
     observed::{NodeRecord, StageName},
 };
 
-use crate::view::{EventView, PassView};
+use crate::{
+    ring::Ring,
+    view::{EventView, PassView},
+};
 
 /// Passes that a ribbon can show.
 pub(crate) const RIBBON_LEN: usize = 32;
@@ -18,6 +18,11 @@ pub(crate) const RIBBON_LEN: usize = 32;
 const PASSES: usize = 100;
 /// Events that the list shows; older ones are in the journal.
 const EVENTS: usize = 200;
+
+/// The last passes.
+type Passes = Ring<PassEntry, PASSES>;
+/// The last events.
+type Events = Ring<EventView, EVENTS>;
 
 /// The letter of a slot without a record.
 const NOTHING: char = '.';
@@ -33,31 +38,31 @@ pub(crate) struct PassEntry {
 /// The last passes and events; cloning shares them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    passes: VecDeque<Arc<PassEntry>>,
-    events: VecDeque<Arc<EventView>>,
+    passes: Passes,
+    events: Events,
     next_event: u64,
 }
 
 impl History {
     /// Takes back the events that the journal shows, newest first.
     pub(crate) fn restore(events: Vec<EventView>, next_event: u64) -> Self {
-        let events = events.into_iter().take(EVENTS).map(Arc::new).collect();
-        Self { passes: VecDeque::new(), events, next_event }
+        let mut kept = Events::default();
+        events.into_iter().take(EVENTS).rev().for_each(|event| kept.push(Arc::new(event)));
+        Self { passes: Passes::default(), events: kept, next_event }
     }
 
     /// Notes a pass.
     pub(crate) fn push_pass(&mut self, view: PassView, before: Vec<(LogicalNodeId, char)>) {
-        self.passes.push_front(Arc::new(PassEntry { view, before }));
-        self.passes.truncate(PASSES);
+        self.passes.push(Arc::new(PassEntry { view, before }));
     }
 
     /// Notes an event; a repeat of the subject's newest one raises its count, as the journal does.
     pub(crate) fn push_event(&mut self, mut event: EventView) {
-        let newest = self.events.iter().position(|known| known.subject == event.subject);
-        if let Some(known) = newest.and_then(|at| self.events.get_mut(at))
-            && known.kind == event.kind
-            && known.text == event.text
-        {
+        let newest =
+            self.events.iter().enumerate().find(|(_, known)| known.subject == event.subject);
+        let repeated =
+            newest.filter(|(_, known)| known.kind == event.kind && known.text == event.text);
+        if let Some(known) = repeated.map(|(at, _)| at).and_then(|at| self.events.get_mut(at)) {
             let known = Arc::make_mut(known);
             known.count = known.count.saturating_add(1);
             known.at = event.at;
@@ -66,8 +71,7 @@ impl History {
         }
         event.seq = self.next_event;
         self.next_event = self.next_event.saturating_add(1);
-        self.events.push_front(Arc::new(event));
-        self.events.truncate(EVENTS);
+        self.events.push(Arc::new(event));
     }
 
     /// The passes, newest first.
@@ -77,12 +81,12 @@ impl History {
 
     /// The events, newest first.
     pub(crate) fn events(&self) -> impl Iterator<Item = &EventView> {
-        self.events.iter().map(AsRef::as_ref)
+        self.events.iter()
     }
 
     /// The ribbon of every slot whose letter changed in the passes shown; for the others it is one letter.
     pub(crate) fn ribbons(&self) -> Ribbons {
-        let shown = self.passes.len().min(RIBBON_LEN);
+        let shown = self.passes.iter().take(RIBBON_LEN).count();
         let mut changes: BTreeMap<LogicalNodeId, Vec<(usize, char)>> = BTreeMap::new();
         for (age, entry) in self.passes.iter().take(shown).enumerate() {
             for (slot, before) in &entry.before {

@@ -116,6 +116,11 @@ impl Untold {
         }
     }
 
+    /// True if something was kept that is not logged yet.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// Logs what was kept since the last call. A log may be slow: nothing that is decided waits for it.
     pub(crate) fn log(&mut self) {
         for Told { level, subject, kind, text } in self.kept.drain(..) {

@@ -32,6 +32,7 @@ mod refusing;
 mod release;
 mod resume;
 mod reverting;
+mod ring;
 mod run;
 mod secrets;
 mod shown;

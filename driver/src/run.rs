@@ -123,6 +123,11 @@ impl Loop {
             }
             let wake = self.woken().await;
             self.step(wake)?;
+            if self.untold.is_due() {
+                // What was sent off begins before it is written down for people, which may take as long.
+                tokio::task::yield_now().await;
+                self.untold.log();
+            }
         }
     }
 
@@ -160,7 +165,6 @@ impl Loop {
         self.turn();
         // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
         self.store.flush();
-        self.untold.log();
         // Who waits for the end of what was under way is told when that is over.
         let over = self.publisher.borrow().under_way && !self.is_under_way();
         if std::mem::take(&mut self.unpublished) || over {

@@ -1,9 +1,9 @@
 //! What a provider gave: a lease, where it is reached, and what the provider needs to find it again.
 
-use alloc::{collections::BTreeMap, string::String, sync::Arc};
+use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::id::Fence;
 
@@ -34,24 +34,40 @@ impl fmt::Display for LeaseId {
 }
 
 /// What a provider keeps about a lease or a workload of its own, shared and opaque.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Handle(Arc<HandleFacts>);
+///
+/// A fleet holds some of these per node for as long as it lives, and they never change: a list in the order of its
+/// names takes a fraction of what a map with room for more does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Handle(Arc<Vec<(Box<str>, Box<str>)>>);
 
 impl Handle {
-    /// Wraps a provider's facts.
+    /// Keeps a provider's facts.
     pub fn new(facts: HandleFacts) -> Self {
-        Self(Arc::new(facts))
+        let facts = facts.into_iter().map(|(name, fact)| (name.into(), fact.into()));
+        Self(Arc::new(facts.collect()))
     }
 
     /// One fact.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.iter().find_map(|(known, fact)| (known == name).then_some(fact))
     }
 
-    /// All facts.
-    pub fn facts(&self) -> &HandleFacts {
-        &self.0
+    /// All facts, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, fact)| (&**name, &**fact))
+    }
+}
+
+/// As the map that it was made from.
+impl Serialize for Handle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Handle {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        HandleFacts::deserialize(deserializer).map(Self::new)
     }
 }
 

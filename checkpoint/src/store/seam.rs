@@ -22,14 +22,14 @@ use crate::{
 
 /// A store of commits.
 pub trait Store: Send {
-    /// Takes a commit. Nothing is written before the next [`flush`](Self::flush); the answer comes from
+    /// Takes a commit. It is kept by the next [`flush`](Self::flush), or sooner; the answer comes from
     /// [`poll`](Self::poll) under the ticket.
+    ///
+    /// Waits only while more is queued than the store has room for.
     fn submit(&mut self, commit: Commit) -> Ticket;
 
-    /// Begins to write what was submitted; polling does so too.
-    ///
-    /// Waits only while more is queued than the store has room for. A store that writes when it is polled has nothing
-    /// to begin.
+    /// Begins to keep what was submitted; polling does so too. A store that writes when it is polled has nothing to
+    /// begin.
     fn flush(&mut self) {}
 
     /// The next answer, if one is there. Answers come in the order of submission, each once.

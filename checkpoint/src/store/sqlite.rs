@@ -21,7 +21,7 @@ use super::{
     open::{self, Beside},
     prune, rights,
     seam::{Commit, Committed, Store, StoreError, Ticket},
-    writer::{Job, Shared, Wake, Writer},
+    writer::{Order, Shared, Wake, Writer},
 };
 use crate::{
     care::succeed,
@@ -31,7 +31,7 @@ use crate::{
     schema::{self, SchemaError},
 };
 
-/// Batches that may wait: more than a driver ever has on its way; beyond it flushing waits.
+/// Orders that may wait: more than a driver ever has on its way; beyond it submitting waits.
 const QUEUE_MAX: usize = 1_024;
 
 /// Bounds of a journal.
@@ -56,9 +56,9 @@ pub struct JournalStats {
 #[derive(Debug)]
 pub struct Journal {
     /// Nothing once the journal is being dropped.
-    jobs: Option<SyncSender<Vec<Job>>>,
-    /// Submitted and not handed to the writer yet.
-    submitted: Vec<Job>,
+    jobs: Option<SyncSender<Order>>,
+    /// True if something was submitted since the last flush.
+    unflushed: bool,
     answers: Receiver<Committed>,
     outstanding: VecDeque<Ticket>,
     last: Ticket,
@@ -131,7 +131,7 @@ impl Journal {
         let writer = thread.spawn(|| writer.run()).map_err(|error| OpenError::io(dir, error))?;
         let journal = Self {
             jobs: Some(jobs),
-            submitted: Vec::new(),
+            unflushed: false,
             answers,
             outstanding: VecDeque::new(),
             last: Ticket(0),
@@ -169,6 +169,11 @@ impl Journal {
         }
     }
 
+    fn order(&self, order: Order) {
+        // A writer that is gone answers through `poll`, which sees its closed channel.
+        self.jobs.as_ref().map(|jobs| jobs.send(order)).and_then(Result::ok).unwrap_or_default();
+    }
+
     /// Waits for the next answer; nothing if none is outstanding.
     pub fn wait(&mut self) -> Option<Committed> {
         self.flush();
@@ -184,15 +189,14 @@ impl Store for Journal {
     fn submit(&mut self, commit: Commit) -> Ticket {
         self.last = Ticket(self.last.0.saturating_add(1));
         self.outstanding.push_back(self.last);
-        self.submitted.push((self.last, commit));
+        self.order(Order::Apply(Box::new((self.last, commit))));
+        self.unflushed = true;
         self.last
     }
 
     fn flush(&mut self) {
-        let batch = std::mem::take(&mut self.submitted);
-        // A writer that is gone answers through `poll`, which sees its closed channel.
-        if let Some(jobs) = self.jobs.as_ref().filter(|_| !batch.is_empty()) {
-            jobs.send(batch).unwrap_or_default();
+        if std::mem::take(&mut self.unflushed) {
+            self.order(Order::Sync);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The writer thread: drains the queue, commits what waits in one transaction with one sync, then answers.
+//! The writer thread: applies commits as they come, keeps them in one transaction with one sync, then answers.
 //!
 //! Upholds: the fence is compared in the same transaction as every write (C16); nothing is answered as kept
 //! before its sync (P2); after a failure nothing more is written (C15).
@@ -32,6 +32,42 @@ const IDLE_AFTER: Duration = Duration::from_millis(250);
 
 /// A commit on its way to the writer.
 pub(super) type Job = (Ticket, Commit);
+
+/// What the writer is told.
+pub(super) enum Order {
+    /// Write the rows of a commit, so that little is left to do when it is to be kept.
+    Apply(Box<Job>),
+    /// Keep what came before, and answer it.
+    Sync,
+}
+
+/// Commits of one transaction.
+struct Batch {
+    done: Vec<(Job, Result<(), StoreError>)>,
+    /// The one to be applied; nothing once the transaction is to be synced.
+    next: Option<Job>,
+    is_due: bool,
+}
+
+impl Batch {
+    fn new(first: Job) -> Self {
+        Self { done: Vec::new(), next: Some(first), is_due: false }
+    }
+
+    /// Notes what came of the present commit and takes the next one: all up to the next sync, and behind that what is
+    /// waiting already.
+    fn step(&mut self, result: Result<(), StoreError>, orders: &Receiver<Order>) {
+        self.done.extend(self.next.take().map(|job| (job, result)));
+        while self.next.is_none() && self.done.len() < BATCH_MAX {
+            let order = if self.is_due { orders.try_recv().ok() } else { orders.recv().ok() };
+            match order {
+                Some(Order::Apply(job)) => self.next = Some(*job),
+                Some(Order::Sync) => self.is_due = true,
+                None => return,
+            }
+        }
+    }
+}
 
 /// What the writer and its handle both see.
 #[derive(Debug, Default)]
@@ -74,7 +110,7 @@ impl Drop for Wake {
 pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) fence: Fence,
-    pub(super) jobs: Receiver<Vec<Job>>,
+    pub(super) jobs: Receiver<Order>,
     pub(super) answers: Sender<Committed>,
     pub(super) shared: Arc<Shared>,
     pub(super) failed: Option<StoreError>,
@@ -86,14 +122,11 @@ pub(super) struct Writer {
 impl Writer {
     /// Runs until the handle is dropped and the queue is empty.
     pub(super) fn run(mut self) {
-        while let Some(batch) = self.next_batch() {
-            let results = match self.failed.clone() {
-                Some(error) => batch.iter().map(|_job| Err(error.clone())).collect(),
-                None => self.commit(&batch),
-            };
-            for ((ticket, commit), result) in batch.into_iter().zip(results) {
-                let result = result.map(|()| seal(commit.intents));
-                if self.answers.send(Committed { ticket, result }).is_err() {
+        while let Some(first) = self.next_job() {
+            let batch = self.gather(first);
+            for (job, result) in batch {
+                let result = result.map(|()| seal(job.1.intents));
+                if self.answers.send(Committed { ticket: job.0, result }).is_err() {
                     return;
                 }
             }
@@ -102,47 +135,56 @@ impl Writer {
         }
     }
 
-    /// Waits for a commit and takes what else is waiting; moves the log while nothing is.
-    fn next_batch(&mut self) -> Option<Vec<Job>> {
-        let mut batch = if self.shared.log_pages.load(Ordering::Relaxed) < IDLE_PAGES {
-            self.jobs.recv().ok()?
-        } else {
-            match self.jobs.recv_timeout(IDLE_AFTER) {
-                Ok(batch) => batch,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.move_log(IDLE_PAGES);
-                    self.jobs.recv().ok()?
+    /// Waits for a commit; moves the log while none comes.
+    fn next_job(&mut self) -> Option<Job> {
+        loop {
+            let order = if self.shared.log_pages.load(Ordering::Relaxed) < IDLE_PAGES {
+                self.jobs.recv().ok()?
+            } else {
+                match self.jobs.recv_timeout(IDLE_AFTER) {
+                    Ok(order) => order,
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.move_log(IDLE_PAGES);
+                        self.jobs.recv().ok()?
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return None,
                 }
-                Err(RecvTimeoutError::Disconnected) => return None,
+            };
+            // What was to be synced may have been, together with what came before.
+            if let Order::Apply(job) = order {
+                return Some(*job);
             }
-        };
-        while batch.len() < BATCH_MAX {
-            let Ok(next) = self.jobs.try_recv() else { break };
-            batch.extend(next);
         }
-        Some(batch)
     }
 
-    /// Writes a batch; on a failure all of it fails, and so does everything after it.
-    fn commit(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
-        match self.write(batch) {
-            Ok(results) => {
-                for ((_, commit), result) in batch.iter().zip(&results) {
+    /// Writes `first` and what follows it up to the next sync; on a failure all of it fails, and so does everything
+    /// after it.
+    fn gather(&mut self, first: Job) -> Vec<(Job, Result<(), StoreError>)> {
+        let mut batch = Batch::new(first);
+        let written = match self.failed.clone() {
+            Some(error) => Err(error),
+            None => self.write(&mut batch),
+        };
+        match written {
+            Ok(()) => {
+                for ((_, commit), result) in &batch.done {
                     if result.is_ok() {
                         self.shared.commits.fetch_add(1, Ordering::Relaxed);
                         commit.used_plan.iter().for_each(|plan| self.shared.use_plan(plan.hash));
                     }
                 }
-                results
+                batch.done
             }
             Err(error) => {
                 self.failed = Some(error.clone());
-                batch.iter().map(|_job| Err(error.clone())).collect()
+                let begun = batch.done.into_iter().map(|(job, _)| job).chain(batch.next);
+                begun.map(|job| (job, Err(error.clone()))).collect()
             }
         }
     }
 
-    fn write(&mut self, batch: &[Job]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    /// One transaction: rows are applied as they come, while whoever submits them still decides, and synced once.
+    fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
         let mut tx =
             self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
         let present = owner::fence(&tx).map_err(failure)?;
@@ -151,28 +193,28 @@ impl Writer {
             return Err(StoreError::Fenced { mine: self.fence, present });
         }
         let mut rows = 0_u64;
-        let mut results = Vec::with_capacity(batch.len());
-        for (_, commit) in batch {
+        while let Some((_, commit)) = &batch.next {
             let mut part = tx.savepoint().map_err(failure)?;
             let mut apply = Apply { conn: &part, fence: self.fence, rows: 0 };
             let applied = apply.commit(commit);
             let touched = apply.rows;
-            match applied {
+            let result = match applied {
                 Ok(()) => {
                     part.commit().map_err(failure)?;
                     rows = rows.saturating_add(touched);
-                    results.push(Ok(()));
+                    Ok(())
                 }
                 Err(Fault::Refused(error)) => {
                     part.rollback().map_err(failure)?;
-                    results.push(Err(error));
+                    Err(error)
                 }
                 Err(Fault::Sql(error)) => return Err(failure(error)),
-            }
+            };
+            batch.step(result, &self.jobs);
         }
         let mut until_prune = self.until_prune.saturating_sub(rows);
         if until_prune == 0 {
-            let now = batch.iter().map(|(_, commit)| commit.at).max().unwrap_or_default();
+            let now = batch.done.iter().map(|((_, commit), _)| commit.at).max().unwrap_or_default();
             prune::prune(&tx, now, History::bound).map_err(failure)?;
             until_prune = prune::due(prune::nodes(&tx).map_err(failure)?);
         }
@@ -182,7 +224,7 @@ impl Writer {
             self.shared.syncs.fetch_add(1, Ordering::Relaxed);
             self.shared.rows.fetch_add(rows, Ordering::Relaxed);
         }
-        Ok(results)
+        Ok(())
     }
 
     /// Moves the write-ahead log into the file if it has at least `pages`.

@@ -122,6 +122,7 @@ async fn live(stage: &Stage, number: usize, mut driver: Loop, mut operator: Oper
                 if let Err(error) = driver.step(wake) {
                     return stage.with(|scene| scene.tell(&format!("driver {number} gives up: {error}")));
                 }
+                driver.untold.log();
             }
         }
         if stage.is_dead(number) {

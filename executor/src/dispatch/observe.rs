@@ -9,14 +9,13 @@ use std::{
 };
 
 use reconciler_core::{
-    effect::{HandleFacts, Listing, Look},
+    effect::{Listing, Look},
     id::{AttemptId, LogicalNodeId, ProviderName, Uuid},
     observed::{Handle, LeaseFacts},
     redact::Redacted,
 };
 
 use super::{job::Job, report::Report, run::Dispatcher, shared::Shared};
-use crate::seam::{Exit, Provider};
 
 impl Dispatcher {
     /// Lists a provider, unless a listing of it is waiting or under way already; answers with `Report::Listed`.
@@ -81,34 +80,41 @@ impl Dispatcher {
         workload: Handle,
     ) {
         let Some(ground) = self.shared.grounds.get(provider) else { return };
-        let mark = (attempt.uuid, workload.facts().clone());
+        let mark = (attempt.uuid, workload.clone());
         if self.shared.is_closed() || !self.shared.watched().insert(mark.clone()) {
             return;
         }
-        let (shared, provider) = (Arc::clone(&self.shared), Arc::clone(&ground.provider));
+        let provider = Arc::clone(&ground.provider);
+        let watched = Watched { shared: Arc::clone(&self.shared), mark };
         tokio::spawn(async move {
-            let wait = watched_end(provider, lease, workload.clone());
-            let end = tokio::spawn(wait).await;
-            shared.watched().remove(&mark);
-            match end {
-                Ok(Some(exit)) => {
-                    (shared.report)(Report::Exited { slot, attempt, workload, exit });
-                }
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%slot, %error, "a watch broke off; looks go on"),
-            }
+            let Some(end) = provider.watch(&lease, &workload) else { return };
+            let exit = end.await;
+            // From here on it may be watched anew: whoever hears of the end may ask for that.
+            let shared = watched.over();
+            (shared.report)(Report::Exited { slot, attempt, workload, exit });
         });
     }
 }
 
-async fn watched_end(
-    provider: Arc<dyn Provider>,
-    lease: LeaseFacts,
-    workload: Handle,
-) -> Option<Exit> {
-    match provider.watch(&lease, &workload) {
-        Some(work) => Some(work.await),
-        None => None,
+/// A workload that is watched; dropped, it is watched no more.
+struct Watched {
+    shared: Arc<Shared>,
+    mark: (Uuid, Handle),
+}
+
+impl Watched {
+    /// Ends the watch; what comes of it is still to be reported.
+    fn over(self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.shared.watched().remove(&self.mark);
+        if std::thread::panicking() {
+            tracing::warn!("a watch broke off; looks go on");
+        }
     }
 }
 
@@ -118,7 +124,7 @@ impl Shared {
         tokio::spawn(async move { (shared.report)(report) });
     }
 
-    fn watched(&self) -> MutexGuard<'_, BTreeSet<(Uuid, HandleFacts)>> {
+    fn watched(&self) -> MutexGuard<'_, BTreeSet<(Uuid, Handle)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use reconciler_core::{
-    effect::HandleFacts,
     id::{Fence, ProviderName, Uuid},
+    observed::Handle,
 };
 use tokio::sync::{Notify, Semaphore};
 
@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pub(super) report: ReportSink,
     pub(super) secrets: Secrets,
     pub(super) grounds: BTreeMap<ProviderName, Arc<Ground>>,
-    pub(super) watched: Mutex<BTreeSet<(Uuid, HandleFacts)>>,
+    pub(super) watched: Mutex<BTreeSet<(Uuid, Handle)>>,
     pub(super) parallelism: usize,
     pub(super) permits: Arc<Semaphore>,
     pub(super) ledger: Mutex<Ledger>,

@@ -306,9 +306,11 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Changes one field of a JSON file.
 pub(crate) fn tamper(path: &Path, change: impl FnOnce(&mut serde_json::Value)) {
-    let mut json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut json = serde_json::from_str(first).unwrap();
     change(&mut json);
-    fs::write(path, json.to_string()).unwrap();
+    fs::write(path, format!("{json}\n{rest}")).unwrap();
 }
 
 pub(crate) fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

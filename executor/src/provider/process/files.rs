@@ -6,14 +6,14 @@
 //! |---|---|
 //! | `owner.json` | whose lease it is; never changes, and a lease never stands without it |
 //! | `starting` | a start is under way, or was when the driver died |
-//! | `process.json` | which process was started |
-//! | `exit.json` | how that process ended, if the driver saw it |
+//! | `process.json` | which process was started, and in a second line how it ended, if the driver saw it |
 //! | `hook.json` | which hook was begun last, and how it ended, if the driver saw it |
 //! | `stdout.log`, `stderr.log`, `verify.log`, `hook-….log` | output; see `logs` |
 //!
 //! A workload that names no directory starts in that of its lease: one directory less to make for each node.
 //!
-//! Every file appears by a rename, so that it is whole or absent. Nothing is synced to the disk: what survives
+//! Every file appears by a rename, so that it is whole or absent; a second line counts once its end is there: an end
+//! is noted while its replacement is under way, and a line costs that less than a file. Nothing is synced to the disk: what survives
 //! the death of a driver is the page cache, which needs no sync, and after a power loss the processes are gone
 //! as well, and the journal, which is synced, holds every intent; a look then finds a lease with a process of
 //! another boot, or no lease, and both are the truth.
@@ -42,6 +42,9 @@ use super::problem::Problem;
 
 /// The files that a node writes itself.
 pub(super) const STREAMS: [&str; 2] = ["stdout.log", "stderr.log"];
+
+/// Which process was started, and how it ended.
+const PROCESS: &str = "process.json";
 
 /// The form of these files; another one is refused, never guessed at.
 const FORM: u32 = 1;
@@ -208,13 +211,18 @@ impl LeaseDir {
     }
 
     pub(super) fn started(&self) -> Result<Option<Started>, Problem> {
-        read(&self.file("process.json"))
+        let path = self.file(PROCESS);
+        let Some(bytes) = read_bytes(&path)? else { return Ok(None) };
+        parse(&path, lines(&bytes).0).map(Some)
     }
 
     /// How `process` ended, if that was seen.
     pub(super) fn ended(&self, process: &Process) -> Result<Option<ExitStatus>, Problem> {
-        let ended: Option<Ended> = read(&self.file("exit.json"))?;
-        Ok(ended.filter(|ended| ended.process == *process).map(|ended| ended.status))
+        let path = self.file(PROCESS);
+        let Some(bytes) = read_bytes(&path)? else { return Ok(None) };
+        let Some(line) = lines(&bytes).1 else { return Ok(None) };
+        let ended: Ended = parse(&path, line)?;
+        Ok((ended.process == *process).then_some(ended.status))
     }
 
     /// True if a start is under way or was broken off.
@@ -237,9 +245,8 @@ impl LeaseDir {
     /// Turns the mark of a start into the record of what it started.
     pub(super) fn record_started(&self, mut mark: File, started: &Started) -> Result<(), Problem> {
         let path = self.file("starting");
-        let bytes = to_json(started, &path)?;
-        mark.write_all(&bytes).map_err(Problem::io("write", &path))?;
-        fs::rename(&path, self.file("process.json")).map_err(Problem::io("rename", path))
+        mark.write_all(&to_line(started, &path)?).map_err(Problem::io("write", &path))?;
+        fs::rename(&path, self.file(PROCESS)).map_err(Problem::io("rename", path))
     }
 
     /// The hook that was begun last.
@@ -260,8 +267,13 @@ impl LeaseDir {
         remove(&self.hook_log(point))
     }
 
+    /// Notes how the recorded process ended; of two who saw the same end, the first one's line counts.
     pub(super) fn record_ended(&self, ended: &Ended) -> Result<(), Problem> {
-        self.replace("exit.json", ended)
+        let path = self.file(PROCESS);
+        let mut options = OpenOptions::new();
+        let file = options.append(true).custom_flags(libc::O_NOFOLLOW).open(&path);
+        let mut file = file.map_err(Problem::io("open", &path))?;
+        file.write_all(&to_line(ended, &path)?).map_err(Problem::io("write", path))
     }
 
     fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), Problem> {
@@ -276,10 +288,6 @@ impl LeaseDir {
             }
             Ok(()) | Err(_) => Ok(()),
         }
-    }
-
-    pub(super) fn forget_ended(&self) -> Result<(), Problem> {
-        remove(&self.file("exit.json"))
     }
 
     /// Fills a directory that nobody sees yet with what a lease never lacks.
@@ -324,7 +332,31 @@ fn to_json(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(value).map_err(|source| Problem::io("write", path)(source.into()))
 }
 
+/// One line of a file that has more than one value.
+fn to_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, Problem> {
+    let mut line = to_json(value, path)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// The first line, and the second one if it was written to its end.
+fn lines(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut rest = bytes.splitn(3, |byte| *byte == b'\n');
+    let first = rest.next().unwrap_or_default();
+    let second = rest.next().filter(|_| rest.next().is_some());
+    (first, second)
+}
+
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Problem> {
+    read_bytes(path)?.map(|bytes| parse(path, &bytes)).transpose()
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes)
+        .map_err(|source| Problem::Garbled { path: path.to_owned(), source: source.into() })
+}
+
+fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, Problem> {
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -332,8 +364,20 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Problem> {
     };
     let mut bytes = Vec::with_capacity(512);
     file.take(FILE_LEN_MAX).read_to_end(&mut bytes).map_err(Problem::io("read", path))?;
-    match serde_json::from_slice(&bytes) {
-        Ok(value) => Ok(Some(value)),
-        Err(source) => Err(Problem::Garbled { path: path.to_owned(), source: source.into() }),
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A driver that dies while it notes an end leaves the record of the process as it was.
+    #[test]
+    fn an_end_counts_once_it_is_written_to_its_end() {
+        assert_eq!(lines(b"{1}"), (&b"{1}"[..], None));
+        assert_eq!(lines(b"{1}\n"), (&b"{1}"[..], None));
+        assert_eq!(lines(b"{1}\n{2"), (&b"{1}"[..], None));
+        assert_eq!(lines(b"{1}\n{2}\n"), (&b"{1}"[..], Some(&b"{2}"[..])));
+        assert_eq!(lines(b"{1}\n{2}\n{3}\n"), (&b"{1}"[..], Some(&b"{2}"[..])));
     }
 }

@@ -137,7 +137,6 @@ impl Session<'_> {
         // Prepared before anything runs, so that a missing program costs no verify command.
         let launch = preparation.workload(&boot.command)?;
         let mark = self.dir.mark_starting()?;
-        self.dir.forget_ended()?;
         let result = self.verify(&preparation).and_then(|()| {
             self.reports.say(SessionStage::SwactorStarting, None);
             self.launch(launch, mark)
