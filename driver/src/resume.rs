@@ -112,7 +112,8 @@ impl State {
             tracing::error!(%slot, %why, "a record of an undeclared group cannot be read; it is left alone");
             return;
         };
-        let spec = Box::new(shape.stamp(group, slot.clone(), AttemptOrdinal::new(0)));
+        let spec =
+            Box::new(shape.stamp(group, slot.clone(), shape.generation, AttemptOrdinal::new(0)));
         self.fold(Fact::Decided { slot: slot.clone(), transition: Transition::Insert(spec) }, now);
         let text = Redacted::new(&format!("its record cannot be read: {why}"));
         let hold = Hold { code: HoldCode::Unrecognised, text, since: now };

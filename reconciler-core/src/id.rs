@@ -172,7 +172,7 @@ number_type!(
     PassNumber
 );
 number_type!(
-    /// Which incarnation of a slot this is: 1 for the first, never reused.
+    /// Which incarnation of a slot this is: 1 for the first, never reused while the slot has a record.
     AttemptOrdinal
 );
 number_type!(
@@ -213,7 +213,16 @@ impl Uuid {
     }
 
     /// The UUID of an attempt, derived so that a dry run gives the same one as the real run (D2).
-    pub fn of_attempt(run: Self, slot: &LogicalNodeId, ordinal: AttemptOrdinal) -> Self {
+    ///
+    /// A slot that was reaped counts its attempts anew when it is wanted again; that is always in a later
+    /// generation, so with `born`, the generation in which the slot got its record, no UUID comes back. An attempt
+    /// of a record that was written without a birth has it at zero, and keeps the UUID that it was given.
+    pub fn of_attempt(
+        run: Self,
+        slot: &LogicalNodeId,
+        born: Generation,
+        ordinal: AttemptOrdinal,
+    ) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"levelhead/attempt/1\0");
         hash.update(run.0);
@@ -221,6 +230,9 @@ impl Uuid {
         hash.update([0]);
         hash.update(slot.index.to_be_bytes());
         hash.update(ordinal.get().to_be_bytes());
+        if born != Generation::default() {
+            hash.update(born.get().to_be_bytes());
+        }
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(hash.finalize()) {
             *to = from;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, de, ser};
 
 use crate::{
     canonical::push_num,
-    id::{AttemptOrdinal, GroupId, IdError, Uuid, fails, text_serde},
+    id::{AttemptOrdinal, Generation, GroupId, IdError, Uuid, fails, text_serde},
 };
 
 /// A slot: the stable logical node `{group}-{index}`.
@@ -71,8 +71,13 @@ pub struct AttemptId {
 }
 
 impl AttemptId {
-    /// The attempt `ordinal` of `slot` in the run `run`.
-    pub fn derive(run: Uuid, slot: &LogicalNodeId, ordinal: AttemptOrdinal) -> Self {
-        Self { ordinal, uuid: Uuid::of_attempt(run, slot, ordinal) }
+    /// The attempt `ordinal` of `slot`, which got its record in the generation `born` of the run `run`.
+    pub fn derive(
+        run: Uuid,
+        slot: &LogicalNodeId,
+        born: Generation,
+        ordinal: AttemptOrdinal,
+    ) -> Self {
+        Self { ordinal, uuid: Uuid::of_attempt(run, slot, born, ordinal) }
     }
 }

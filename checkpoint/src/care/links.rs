@@ -119,6 +119,6 @@ fn records(conn: &Connection, run: Uuid, findings: &mut Vec<Finding>) -> rusqlit
 }
 
 fn is_of_run(record: &NodeRecord, run: Uuid) -> bool {
-    let derived = Uuid::of_attempt(run, &record.slot, record.attempt.ordinal);
+    let derived = Uuid::of_attempt(run, &record.slot, record.born, record.attempt.ordinal);
     record.attempt.uuid == derived
 }

@@ -107,7 +107,7 @@ pub(crate) fn used(n: u64) -> UsedPlan {
 pub(crate) fn record(index: u32, at: u64) -> NodeRecord {
     let shape = shape(1, index + 1);
     let group = shape.group(&slot(index).group).unwrap();
-    let stamped = shape.stamp(group, slot(index), AttemptOrdinal::new(1));
+    let stamped = shape.stamp(group, slot(index), shape.generation, AttemptOrdinal::new(1));
     NodeRecord::fresh(stamped, Backoff::default(), Timestamp::from_millis(at))
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn put(index: u32, at: u64) -> RecordWrite {
 }
 
 pub(crate) fn intent(step: u64, operation: u64, index: u32, fence: Fence) -> Intent {
-    let attempt = AttemptId::derive(RUN, &slot(index), AttemptOrdinal::new(1));
+    let attempt = AttemptId::derive(RUN, &slot(index), Generation::new(1), AttemptOrdinal::new(1));
     let request = NodeRequest {
         run: RUN,
         slot: slot(index),

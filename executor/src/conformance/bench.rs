@@ -16,8 +16,8 @@ use reconciler_core::{
         idempotency_key,
     },
     id::{
-        AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, RevisionDigest, SessionId,
-        StepId, Uuid,
+        AttemptId, AttemptOrdinal, Fence, Generation, LogicalNodeId, OperationId, RevisionDigest,
+        SessionId, StepId, Uuid,
     },
     observed::{Endpoint, Handle, LeaseFacts, LeaseId},
 };
@@ -55,7 +55,8 @@ impl Bench {
     /// The attempt `index` of the trial group, with `command` as its workload.
     pub(super) fn node(&self, index: u32, command: &[String]) -> Node {
         let slot = LogicalNodeId::new(self.options.group.clone(), index);
-        let attempt = AttemptId::derive(self.options.run, &slot, AttemptOrdinal::new(1));
+        let attempt =
+            AttemptId::derive(self.options.run, &slot, Generation::new(1), AttemptOrdinal::new(1));
         let spec = NodeSpec {
             role: "conformance".to_owned(),
             provider: self.options.provider.clone(),

@@ -99,7 +99,7 @@ impl Ledger {
 mod tests {
     use reconciler_core::{
         effect::{ActionKind, CommandKind, EffectOutcome, EffectReport, idempotency_key},
-        id::{AttemptId, AttemptOrdinal, StepId, Uuid},
+        id::{AttemptId, AttemptOrdinal, Generation, StepId, Uuid},
     };
 
     use super::{Admission, Identity, Ledger, RESULTS_MAX};
@@ -107,7 +107,7 @@ mod tests {
     fn identity(step: u64) -> Identity {
         let run = Uuid::from_bytes([1; 16]);
         let slot = "web-0".parse().unwrap();
-        let attempt = AttemptId::derive(run, &slot, AttemptOrdinal::new(1));
+        let attempt = AttemptId::derive(run, &slot, Generation::new(1), AttemptOrdinal::new(1));
         let kind = ActionKind::from(CommandKind::DestroyLease);
         let key = idempotency_key(attempt.uuid, kind, "");
         let provider = "process".parse().unwrap();

@@ -26,8 +26,8 @@ use reconciler_core::{
         NodeRequest, idempotency_key,
     },
     id::{
-        AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, ProviderName, RevisionDigest,
-        SessionId, StepId, Uuid,
+        AttemptId, AttemptOrdinal, Fence, Generation, LogicalNodeId, OperationId, ProviderName,
+        RevisionDigest, SessionId, StepId, Uuid,
     },
     observed::{Endpoint, Handle, LeaseFacts, LeaseId, SessionStage},
     redact::Redacted,
@@ -267,7 +267,7 @@ pub(crate) fn slot(index: u32) -> LogicalNodeId {
 }
 
 pub(crate) fn attempt(slot: &LogicalNodeId) -> AttemptId {
-    AttemptId::derive(RUN, slot, AttemptOrdinal::new(1))
+    AttemptId::derive(RUN, slot, Generation::new(1), AttemptOrdinal::new(1))
 }
 
 pub(crate) fn lease() -> LeaseFacts {

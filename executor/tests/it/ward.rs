@@ -23,8 +23,8 @@ use reconciler_core::{
         idempotency_key,
     },
     id::{
-        AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, RevisionDigest, SessionId,
-        StepId, Uuid,
+        AttemptId, AttemptOrdinal, Fence, Generation, LogicalNodeId, OperationId, RevisionDigest,
+        SessionId, StepId, Uuid,
     },
     observed::{Handle, SessionStage},
     time::Millis,
@@ -112,7 +112,8 @@ impl Ward {
     /// A later attempt of a slot.
     pub(crate) fn attempt(&self, index: u32, ordinal: u64, boot: BootSpec) -> Node {
         let slot = LogicalNodeId::new("web".parse().unwrap(), index);
-        let attempt = AttemptId::derive(self.run, &slot, AttemptOrdinal::new(ordinal));
+        let attempt =
+            AttemptId::derive(self.run, &slot, Generation::new(1), AttemptOrdinal::new(ordinal));
         let spec = NodeSpec {
             role: "web".to_owned(),
             provider: "process".parse().unwrap(),

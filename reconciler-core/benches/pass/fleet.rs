@@ -57,7 +57,7 @@ pub(crate) fn state(shape: &ClusterShape, make: Make) -> ClusterState {
     for group in shape.groups() {
         for index in 0..group.count {
             let slot = LogicalNodeId::new(group.group.clone(), index);
-            let spec = shape.stamp(group, slot, AttemptOrdinal::new(1));
+            let spec = shape.stamp(group, slot, shape.generation, AttemptOrdinal::new(1));
             let mut record = NodeRecord::fresh(spec, Backoff::default(), THEN);
             record.stage = dormant(index);
             make(n, &mut record);

@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::{Policy, Power, SecretRef, revision};
 use crate::{
     canonical::Canon,
-    id::{AttemptId, AttemptOrdinal, GroupId, LogicalNodeId, ProviderName, RevisionDigest, Uuid},
+    id::{
+        AttemptId, AttemptOrdinal, Generation, GroupId, LogicalNodeId, ProviderName,
+        RevisionDigest, Uuid,
+    },
     time::Millis,
 };
 
@@ -179,18 +182,21 @@ impl RunNodeGroupSpec {
         self.count.saturating_sub(self.power.off_count(self.count))
     }
 
-    /// What one attempt of one of its slots in the run `run` is to implement.
+    /// What one attempt of one of its slots in the run `run` is to implement; `born` is the generation in which
+    /// the slot got its record.
     pub fn stamp(
         &self,
         run: Uuid,
         slot: LogicalNodeId,
+        born: Generation,
         ordinal: AttemptOrdinal,
     ) -> LogicalNodeSpec {
-        let attempt = AttemptId::derive(run, &slot, ordinal);
+        let attempt = AttemptId::derive(run, &slot, born, ordinal);
         LogicalNodeSpec {
             round: self.power.round(slot.index),
             slot,
             attempt,
+            born,
             spec: Arc::clone(&self.spec),
             policy: Arc::clone(&self.policy),
             revision: self.revision,
@@ -222,6 +228,9 @@ pub struct LogicalNodeSpec {
     pub slot: LogicalNodeId,
     /// The attempt that is to implement it.
     pub attempt: AttemptId,
+    /// The generation in which the slot got its record.
+    #[serde(default)]
+    pub born: Generation,
     /// What it is.
     pub spec: Arc<NodeSpec>,
     /// How it is treated.

@@ -257,19 +257,20 @@ impl ClusterShape {
             let group = Arc::clone(group);
             (0..group.count).map(move |index| {
                 let slot = LogicalNodeId::new(group.group.clone(), index);
-                self.stamp(&group, slot, AttemptOrdinal::new(1))
+                self.stamp(&group, slot, self.generation, AttemptOrdinal::new(1))
             })
         };
         self.groups.values().flat_map(slots).collect()
     }
 
-    /// The spec of one attempt of one slot of `group`.
+    /// The spec of one attempt of one slot of `group`, which got its record in the generation `born`.
     pub fn stamp(
         &self,
         group: &RunNodeGroupSpec,
         slot: LogicalNodeId,
+        born: Generation,
         ordinal: AttemptOrdinal,
     ) -> LogicalNodeSpec {
-        group.stamp(self.uuid, slot, ordinal)
+        group.stamp(self.uuid, slot, born, ordinal)
     }
 }

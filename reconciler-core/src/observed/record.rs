@@ -13,7 +13,7 @@ use crate::{
     effect::{ActionKind, CommandKind},
     hold::{Hold, HoldCode},
     id::{
-        AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId,
+        AttemptId, AttemptOrdinal, Fence, Generation, IdempotencyKey, LogicalNodeId, OperationId,
         RevisionDigest, SessionId, StepId,
     },
     redact::Redacted,
@@ -146,6 +146,9 @@ pub struct NodeRecord {
     pub slot: LogicalNodeId,
     /// Its present attempt.
     pub attempt: AttemptId,
+    /// The generation in which the slot got its record; part of the identity of each of its attempts.
+    #[serde(default)]
+    pub born: Generation,
     /// What this attempt implements.
     pub spec: Arc<NodeSpec>,
     /// The version of that digest; a digest of another version is made anew from `spec` (C13).
@@ -202,6 +205,7 @@ impl NodeRecord {
         Self {
             slot: spec.slot,
             attempt: spec.attempt,
+            born: spec.born,
             spec: spec.spec,
             policy: spec.policy,
             revision: spec.revision,

@@ -199,7 +199,8 @@ fn begins_delete(
         };
     }
     if !is_treated_as(record, wanted) {
-        let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
+        let spec =
+            group.shape.stamp(wanted, record.slot.clone(), record.born, record.attempt.ordinal);
         return Some(Decision::Move(Transition::Retune(Box::new(spec))));
     }
     None

@@ -17,7 +17,7 @@ use crate::{
     desired::{ClusterShape, LogicalNodeSpec, RunNodeGroupSpec},
     effect::Action,
     fold::Transition,
-    id::{AttemptOrdinal, GroupId, LogicalNodeId, Uuid},
+    id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, Uuid},
     observed::{ClusterState, DeleteReason, Fleet, Freeze, GroupState, NodeRecord, Side},
     time::Timestamp,
 };
@@ -33,12 +33,14 @@ pub struct Start {
     pub group: Arc<RunNodeGroupSpec>,
     /// The run that it belongs to.
     pub run: Uuid,
+    /// The generation in which it is wanted.
+    pub born: Generation,
 }
 
 impl Start {
     /// The slot's first attempt and what it is to implement.
     pub fn stamp(self) -> LogicalNodeSpec {
-        self.group.stamp(self.run, self.slot, AttemptOrdinal::new(1))
+        self.group.stamp(self.run, self.slot, self.born, AttemptOrdinal::new(1))
     }
 }
 
@@ -125,21 +127,21 @@ impl ReconcilePlan {
         group: &mut GroupContext<'_>,
         now: Timestamp,
     ) {
-        let run = group.shape.uuid;
+        let shape = group.shape;
         let slot = || LogicalNodeId::new(name.clone(), index);
         let beside = record.and_then(|record| {
             let second = record.second.as_deref()?;
             Some(second::decide(record, second, group, now))
         });
         if let Some(promotion @ Decision::Move(Transition::Promote)) = beside {
-            return self.add(slot(), promotion, run, now);
+            return self.add(slot(), promotion, shape, now);
         }
         let decision = ladder::decide(index, record, group, now);
         if let Some(beside) = beside {
             self.add_second(&slot(), beside, now);
         }
         if !matches!(decision, Decision::Steady) {
-            self.add(slot(), decision, run, now);
+            self.add(slot(), decision, shape, now);
         }
     }
 
@@ -190,12 +192,19 @@ impl ReconcilePlan {
         self.second_reasons.push((slot.clone(), reason));
     }
 
-    fn add(&mut self, slot: LogicalNodeId, decision: Decision, run: Uuid, now: Timestamp) {
+    fn add(
+        &mut self,
+        slot: LogicalNodeId,
+        decision: Decision,
+        shape: &ClusterShape,
+        now: Timestamp,
+    ) {
         let rung = match decision {
             Decision::Steady => return,
             Decision::Wait(reason) => return self.add_wait(slot, reason, now),
             Decision::Start(group) => {
-                self.to_start.push(Start { slot: slot.clone(), group, run });
+                let (run, born) = (shape.uuid, shape.generation);
+                self.to_start.push(Start { slot: slot.clone(), group, run, born });
                 Rung::Insert
             }
             Decision::Command(command) => self.add_step(&slot, command.into()),

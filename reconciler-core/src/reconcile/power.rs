@@ -83,7 +83,8 @@ pub(super) fn powered(
     let behind = is_behind(record, wanted);
     if behind && !record.stage.has_workload() {
         // Whatever is started from now on is of the present round.
-        let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
+        let spec =
+            group.shape.stamp(wanted, record.slot.clone(), record.born, record.attempt.ordinal);
         return Some(Decision::Move(Transition::Retune(Box::new(spec))));
     }
     if wanted.power.is_off(record.slot.index) {

@@ -78,7 +78,7 @@ fn destroyed(
     if let Some(until) = record.backoff.not_before.filter(|at| *at > now) {
         return Some(ladder::backing_off(record, until));
     }
-    let spec = group.shape.stamp(wanted, record.slot.clone(), present.next_ordinal());
+    let spec = group.shape.stamp(wanted, record.slot.clone(), present.born, present.next_ordinal());
     Some(Decision::Move(Transition::Restart(Box::new(spec))))
 }
 
@@ -113,7 +113,7 @@ fn begins_delete(
     if record.policy == wanted.policy {
         return None;
     }
-    let spec = group.shape.stamp(wanted, record.slot.clone(), record.attempt.ordinal);
+    let spec = group.shape.stamp(wanted, record.slot.clone(), record.born, record.attempt.ordinal);
     Some(Decision::Move(Transition::Retune(Box::new(spec))))
 }
 

@@ -27,7 +27,8 @@ pub(super) fn takes(
     match group.budget.as_ref().map_or(Turn::Goes, |budget| budget.turn(record)) {
         Turn::Goes => Some(Decision::Move(Transition::BeginDelete(DeleteReason::Replaced))),
         Turn::Beside => {
-            let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
+            let spec =
+                group.shape.stamp(wanted, record.slot.clone(), record.born, record.next_ordinal());
             Some(Decision::Move(Transition::Candidate(Box::new(spec))))
         }
         Turn::Waits => None,
@@ -50,7 +51,7 @@ pub(super) fn next(
     wanted: &RunNodeGroupSpec,
     group: &GroupContext<'_>,
 ) -> LogicalNodeSpec {
-    let spec = group.shape.stamp(wanted, record.slot.clone(), record.next_ordinal());
+    let spec = group.shape.stamp(wanted, record.slot.clone(), record.born, record.next_ordinal());
     if group.freeze.is_none() {
         return spec;
     }

@@ -73,7 +73,7 @@ fn settled(shape: &ClusterShape) -> ClusterState {
         };
         (0..group.count).map(move |index| {
             let slot = LogicalNodeId::new(group.group.clone(), index);
-            let spec = shape.stamp(group, slot, AttemptOrdinal::new(1));
+            let spec = shape.stamp(group, slot, shape.generation, AttemptOrdinal::new(1));
             let mut record = NodeRecord::fresh(spec, Backoff::default(), NOW);
             record.stage = stage.clone();
             record

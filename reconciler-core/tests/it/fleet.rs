@@ -116,7 +116,7 @@ pub(crate) fn shape(groups: &[(&str, u32)]) -> ClusterShape {
 pub(crate) fn record(shape: &ClusterShape, text: &str) -> NodeRecord {
     let slot = slot(text);
     let group = shape.group(&slot.group).expect("the group of the record").clone();
-    let spec = shape.stamp(&group, slot, AttemptOrdinal::new(1));
+    let spec = shape.stamp(&group, slot, shape.generation, AttemptOrdinal::new(1));
     NodeRecord::fresh(spec, Backoff::default(), T0)
 }
 

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use reconciler_core::{
     effect::{CommandKind, idempotency_key},
     id::{
-        AttemptId, AttemptOrdinal, GroupId, IdError, IdempotencyKey, LogicalNodeId, PlanHash,
-        RunName, Uuid,
+        AttemptId, AttemptOrdinal, Generation, GroupId, IdError, IdempotencyKey, LogicalNodeId,
+        PlanHash, RunName, Uuid,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -106,18 +106,29 @@ fn bad_slots_and_digests_are_refused() {
     assert!(bad.iter().all(|text| text.parse::<PlanHash>().is_err()));
 }
 
-/// D2: an attempt's UUID is derived: fixed, valid, and another for each slot, ordinal and run.
+/// D2: an attempt's UUID is derived: fixed, valid, and another for each slot, birth, ordinal and run; one of a
+/// record that was written without a birth stays as it was.
 #[test]
 fn attempts_are_derived() {
-    let of = |run, text, n| AttemptId::derive(run, &slot(text), AttemptOrdinal::new(n)).uuid;
-    assert_eq!(of(RUN, "big-0", 1).to_string(), "8287217e-bf94-88bd-9d9c-67d0a00d9f96");
+    let of = |run, text, born, n| {
+        let (born, ordinal) = (Generation::new(born), AttemptOrdinal::new(n));
+        AttemptId::derive(run, &slot(text), born, ordinal).uuid
+    };
+    assert_eq!(of(RUN, "big-0", 0, 1).to_string(), "8287217e-bf94-88bd-9d9c-67d0a00d9f96");
+    assert_eq!(of(RUN, "big-0", 1, 1).to_string(), "1dcbf90d-efec-8054-b9a3-db1e9e17d681");
     let other = Uuid::from_bytes([8; 16]);
-    let mut uuids =
-        vec![of(RUN, "a-1", 1), of(RUN, "a-1", 2), of(RUN, "a-2", 1), of(other, "a-1", 1)];
+    let mut uuids = vec![
+        of(RUN, "a-1", 1, 1),
+        of(RUN, "a-1", 1, 2),
+        of(RUN, "a-1", 2, 1),
+        of(RUN, "a-1", 0, 1),
+        of(RUN, "a-2", 1, 1),
+        of(other, "a-1", 1, 1),
+    ];
     assert!(uuids.iter().all(|uuid| uuid.as_bytes()[6] >> 4 == 8 && uuid.as_bytes()[8] >> 6 == 2));
     uuids.sort_unstable();
     uuids.dedup();
-    assert_eq!(uuids.len(), 4);
+    assert_eq!(uuids.len(), 6);
 }
 
 /// D7: a repeat of the same request has the same key; another request has another.

@@ -8,7 +8,7 @@ use reconciler_core::{
     effect::CommandKind,
     fold::Transition,
     hold::Hold,
-    id::{GroupId, LogicalNodeId},
+    id::{GroupId, LogicalNodeId, Uuid},
     observed::{ClusterState, GroupState, NodeRecord, Side, StageName, next_due},
     reconcile::{ReconcilePlan, outlook, reconcile, reconcile_some, standing},
     time::Timestamp,
@@ -95,6 +95,17 @@ fn room(state: &ClusterState, shape: &ClusterShape, plan: &ReconcilePlan) {
         let orphans = u32::try_from(group.orphans().count()).expect("few orphans");
         let most = shape.group(name).map_or(0, |g| g.count + g.policy.update.surge(g.count));
         assert!(group.owning() + orphans + creates <= most, "never beyond count and surge (D10)");
+    }
+}
+
+/// An attempt that begins has an identity that none had before, also where its slot was reaped meanwhile (D2).
+pub(crate) fn new_identity(used: &mut BTreeSet<Uuid>, transition: &Transition) {
+    match transition {
+        Transition::Insert(spec) | Transition::Restart(spec) | Transition::Candidate(spec) => {
+            assert!(used.insert(spec.attempt.uuid), "{} #{:?} again", spec.slot, spec.attempt);
+        }
+        Transition::Beside(transition) => new_identity(used, transition),
+        _ => {}
     }
 }
 

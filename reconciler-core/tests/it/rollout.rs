@@ -79,7 +79,7 @@ fn beside(
     in_stage: NodeStage,
 ) -> NodeRecord {
     let group = shape.group(&record.slot.group).expect("a group").clone();
-    let spec = shape.stamp(&group, record.slot.clone(), AttemptOrdinal::new(ordinal));
+    let spec = shape.stamp(&group, record.slot.clone(), record.born, AttemptOrdinal::new(ordinal));
     let mut second = NodeRecord::fresh(spec, Backoff::default(), T0);
     second.stage = in_stage;
     record.second = Some(Box::new(Second::new(second)));

@@ -70,6 +70,8 @@ pub(crate) struct World {
     pub(crate) surges: bool,
     /// How many updates were taken back.
     pub(crate) reverts: u32,
+    /// The identity of every attempt that there was.
+    used: BTreeSet<Uuid>,
     waiting: BTreeSet<LogicalNodeId>,
     parked: Parked,
     next_step: u64,
@@ -90,6 +92,7 @@ impl World {
             endpoints_late: false,
             surges: false,
             reverts: 0,
+            used: BTreeSet::new(),
             waiting: BTreeSet::new(),
             parked: Parked::default(),
             next_step: 0,
@@ -125,6 +128,7 @@ impl World {
         self.waiting = plan.waiting.drain(..).collect();
         self.parked.park(&mut plan.parked);
         for (slot, transition) in plan.take_transitions() {
+            laws_single::new_identity(&mut self.used, &transition);
             let verdict = self.state.fold(Fact::Decided { slot, transition }, self.now);
             assert_eq!(verdict, Verdict::Applied, "what was decided is always legal");
         }
