@@ -64,7 +64,11 @@ pub(crate) struct Book {
     /// The highest ordinal of a slot that a lease was asked for.
     pub(crate) ordinals: BTreeMap<LogicalNodeId, AttemptOrdinal>,
     /// Attempts whose lease was given back.
-    pub(crate) destroyed: BTreeMap<Uuid, LogicalNodeId>,
+    pub(crate) destroyed: BTreeSet<Uuid>,
+    /// The attempts that the record of a slot has had.
+    attempts: BTreeMap<LogicalNodeId, BTreeSet<Uuid>>,
+    /// Attempts of records that are gone.
+    pub(crate) buried: BTreeSet<Uuid>,
     /// The newest generation that an operator was told of.
     pub(crate) promised: Generation,
     /// The newest numbers of the journal.
@@ -98,7 +102,7 @@ impl Book {
     /// Notes that an effect took hold.
     pub(crate) fn applied(&mut self, call: &Call) {
         if call.kind == CommandKind::DestroyLease {
-            self.destroyed.insert(call.attempt.uuid, call.slot.clone());
+            self.destroyed.insert(call.attempt.uuid);
         }
     }
 
@@ -137,10 +141,16 @@ impl Book {
     /// Notes what a commit brought, and what may exist while it is carried out.
     pub(crate) fn wrote(&mut self, commit: &Commit, shape: Option<&ClusterShape>) {
         for write in &commit.records {
-            if let RecordWrite::Remove(slot) = write {
-                // The next record of the slot counts its attempts anew.
-                self.ordinals.remove(slot);
-                self.destroyed.retain(|_, of| of != slot);
+            match write {
+                RecordWrite::Put(record) => {
+                    let had = self.attempts.entry(record.slot.clone()).or_default();
+                    had.extend(record.attempts().map(|one| one.attempt.uuid));
+                }
+                RecordWrite::Remove(slot) => {
+                    // The next record of the slot counts its attempts anew, under identities of its own.
+                    self.ordinals.remove(slot);
+                    self.buried.extend(self.attempts.remove(slot).into_iter().flatten());
+                }
             }
         }
         for intent in &commit.intents {

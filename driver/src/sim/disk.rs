@@ -2,7 +2,7 @@
 //! when its driver dies is lost.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,6 +23,7 @@ use super::{
     bug::Bug,
     bug_journal::{says_at_once, sealed, taken_over, torn},
     dice::Dice,
+    land::Origin,
     laws::{Event, Written},
     scene::{Scene, Stage},
     story::Moment,
@@ -194,6 +195,23 @@ fn keep(scene: &mut Scene, (life, mine): (usize, Fence), commit: Commit) -> Kept
     keep_whole(scene, (life, mine), commit)
 }
 
+/// What passed for gone because nothing showed it yet is nobody's from now on.
+fn disown(scene: &mut Scene, before: &BTreeMap<LogicalNodeId, Option<Arc<NodeRecord>>>) {
+    let leases = |record: Option<&NodeRecord>| -> BTreeSet<String> {
+        let attempts = record.into_iter().flat_map(NodeRecord::attempts);
+        attempts.filter_map(|one| Some(one.stage.lease()?.id.to_string())).collect()
+    };
+    for (slot, before) in before {
+        let kept = leases(scene.disk.record(slot).map(Arc::as_ref));
+        for lease in leases(before.as_deref()).difference(&kept) {
+            let hidden = scene.land.things.get(lease).is_some_and(|thing| scene.hides(thing));
+            if let Some(thing) = scene.land.things.get_mut(lease).filter(|_| hidden) {
+                thing.origin = Origin::Stray;
+            }
+        }
+    }
+}
+
 fn keep_whole(scene: &mut Scene, (life, mine): (usize, Fence), commit: Commit) -> Kept {
     let slots = commit.records.iter().map(|write| match write {
         RecordWrite::Put(record) => record.slot.clone(),
@@ -220,6 +238,7 @@ fn keep_whole(scene: &mut Scene, (life, mine): (usize, Fence), commit: Commit) -
         scene.check(&Event::Written(&written));
         let shape = scene.disk.shape().map(|row| Arc::clone(&row.shape));
         scene.book.wrote(&kept, shape.as_deref());
+        disown(scene, &before);
         if !kept.intents.is_empty() {
             scene.usurp(life);
         }

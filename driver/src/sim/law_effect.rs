@@ -123,7 +123,7 @@ pub(super) fn attempt_once(scene: &Scene, event: &Event<'_>) -> Verdict {
         return Ok(());
     }
     let highest = scene.book.ordinals.get(&call.slot).copied().unwrap_or_default();
-    unless(scene.book.destroyed.contains_key(&call.attempt.uuid), || {
+    unless(scene.book.destroyed.contains(&call.attempt.uuid), || {
         format!("attempt {} of {} was destroyed before", call.attempt.ordinal, call.slot)
     })?;
     unless(call.attempt.ordinal < highest && record(scene, call).is_none(), || {

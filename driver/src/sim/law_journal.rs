@@ -4,12 +4,11 @@ use checkpoint::record::RecordWrite;
 use reconciler_core::{
     desired::{ClusterShape, GateCondition},
     effect::{ActionKind, CommandKind},
-    id::{GroupId, LogicalNodeId},
+    id::{AttemptId, GroupId, LogicalNodeId},
     observed::{NodeRecord, NodeStage},
 };
 
 use super::{
-    land::Thing,
     laws::{Event, Written},
     scene::Scene,
 };
@@ -48,9 +47,7 @@ pub(super) fn lease_kept(scene: &Scene, event: &Event<'_>) -> Verdict {
         let lost = attempts(before).find_map(|record| {
             let lease = record.stage.lease()?.id.as_str();
             let proven = scene.book.lacked.contains(&record.attempt.uuid);
-            // A lag is measured by the wall clock: where that jumped, what is hidden yet passes for gone.
-            let hidden = |thing: &Thing| scene.book.jumped && thing.visible_at > scene.now();
-            let there = scene.land.things.get(lease).is_some_and(|thing| !hidden(thing));
+            let there = scene.land.things.get(lease).is_some_and(|thing| !scene.hides(thing));
             (there && !proven && !kept(lease)).then_some(lease)
         });
         lost.map_or(Ok(()), |lease| Err(format!("{slot} forgets {lease}, which exists")))
@@ -97,6 +94,16 @@ pub(super) fn deletion_final(_scene: &Scene, event: &Event<'_>) -> Verdict {
             going && one.deletion.is_none() && !one.is_destroyed()
         });
         back.map_or(Ok(()), |one| Err(format!("{slot} #{} is to stay again", one.attempt.ordinal)))
+    })
+}
+
+pub(super) fn identity_new(scene: &Scene, event: &Event<'_>) -> Verdict {
+    each(event, |slot, _, after| {
+        let back = attempts(after).find(|one| scene.book.buried.contains(&one.attempt.uuid));
+        back.map_or(Ok(()), |one| {
+            let AttemptId { ordinal, uuid } = one.attempt;
+            Err(format!("{slot} #{ordinal} is {uuid}, as an attempt of a record that is gone"))
+        })
     })
 }
 

@@ -99,7 +99,7 @@ const fn law(name: &'static str, cites: &'static str, says: &'static str, check:
 }
 
 /// Every law.
-pub const LAWS: [Law; 24] = [
+pub const LAWS: [Law; 25] = [
     law("intent-first", "P2 R64 R93", "an effect comes after its intent", law_effect::intent_first),
     law("one-effect", "R66", "an attempt has one effect under way", law_effect::one_effect),
     law(
@@ -122,6 +122,12 @@ pub const LAWS: [Law; 24] = [
     ),
     law("waits-out", "D5 R61", "no lease is asked for before its time", law_effect::waits_out),
     law("attempt-once", "D8", "no attempt is made a second time", law_effect::attempt_once),
+    law(
+        "identity-new",
+        "D2 R30",
+        "an identity that went with its record never comes back",
+        law_journal::identity_new,
+    ),
     law("own-only", "R150 C4", "what is not ours is not touched", law_effect::own_only),
     law("one-lease", "R30 D10", "a slot has one lease, or two by surge", law_effect::one_lease),
     law("within-count", "D10 C10", "no more exists than count and surge", law_effect::within_count),

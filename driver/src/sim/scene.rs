@@ -16,7 +16,7 @@ use super::{
     book::Book,
     bug::Bug,
     fleet::DAWN_MS,
-    land::Land,
+    land::{Land, Thing},
     laws::{self, Event},
     run::Broken,
     story::{Input, Moment, Story},
@@ -205,6 +205,12 @@ impl Scene {
     /// The wall clock.
     pub(crate) fn wall(&self) -> Timestamp {
         Timestamp::from_millis((DAWN_MS + self.now()).saturating_add_signed(self.skew))
+    }
+
+    /// True of what no look shows yet, where the wall clock jumped: a lag is measured by that clock, so that it
+    /// passes for gone before its time.
+    pub(crate) fn hides(&self, thing: &Thing) -> bool {
+        self.book.jumped && thing.visible_at > self.now()
     }
 
     /// Notes that something happens in the world.
