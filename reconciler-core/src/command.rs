@@ -1,4 +1,4 @@
-//! The six commands by name; what each carries stands in `effect`, and hooks, which are none, in `action`.
+//! The six commands by name; what each carries stands in `request`, and hooks, which are none, in `kind`.
 
 use serde::{Deserialize, Serialize};
 

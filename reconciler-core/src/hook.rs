@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     desired::{Hook, HookPoint},
-    effect::{ExitStatus, NodeRequest},
     id::{IdempotencyKey, SessionId},
     lease::{Endpoint, LeaseFacts},
     redact::Redacted,
+    request::NodeRequest,
+    workload::ExitStatus,
 };
 
 /// One run of a hook.

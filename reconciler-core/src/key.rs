@@ -3,9 +3,9 @@
 use alloc::{format, string::String};
 
 use crate::{
-    action::ActionKind,
     canonical::write_object,
     id::{IdempotencyKey, SessionId, Uuid},
+    kind::ActionKind,
 };
 
 /// The key of one command or hook for one attempt: a repeat of the same request has the same key (D7).

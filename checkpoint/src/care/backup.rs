@@ -14,7 +14,7 @@ use super::{
 use crate::{
     paths::StatePaths,
     schema,
-    store::{OpenError, check_own, open_file, open_reading},
+    store::{OpenError, open_reading},
 };
 
 /// Why there is no backup; nothing was written then.
@@ -109,28 +109,4 @@ pub(super) fn copy_all(source: &Connection, copy: &mut Connection) -> rusqlite::
     copy.pragma_update(None, "locking_mode", "NORMAL")?;
     copy.query_row("SELECT count(*) FROM sqlite_schema", [], |_row| Ok(()))?;
     copy.pragma_update(None, "journal_mode", "MEMORY")
-}
-
-/// Opens the backup at `file`, whose manifest vouches for everything in it.
-///
-/// # Errors
-/// Refuses what is no backup, what was changed since it was made, and a newer schema.
-pub(super) fn open(file: &Path) -> Result<(Connection, Manifest), OpenError> {
-    check_own(file, false)?;
-    if !file.exists() {
-        return Err(OpenError::io(file, std::io::ErrorKind::NotFound.into()));
-    }
-    let mut conn = open_file(file)?;
-    schema::check_backup(&conn).map_err(|error| OpenError::schema(file, error))?;
-    let mut read = || {
-        let tx = conn.transaction()?;
-        let manifest = Manifest::read(&tx)?;
-        verify::vouches(&tx, &manifest).map(|vouched| (manifest, vouched))
-    };
-    let (manifest, vouched) = read().map_err(|error| OpenError::sql(file, error))?;
-    if vouched {
-        return Ok((conn, manifest));
-    }
-    let what = "its rows are not those that its manifest vouches for".to_owned();
-    Err(OpenError::Damaged { path: file.to_owned(), what })
 }

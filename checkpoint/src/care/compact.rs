@@ -20,6 +20,7 @@ use super::{
     finding::Integrity,
     succeed::stamp,
     verify::{self, Report},
+    vouched,
 };
 use crate::{
     codec::time,
@@ -181,7 +182,7 @@ impl Compaction<'_> {
         if report.integrity == Integrity::Unrecoverable {
             return Err(BackupError::Unsound(Box::new(report)).into());
         }
-        let (_conn, manifest) = backup::open(&path)?;
+        let (_conn, manifest) = vouched::open(&path)?;
         if manifest.sha256 == sha256 { Ok(path) } else { Err(CompactError::OtherContent(path)) }
     }
 

@@ -15,5 +15,6 @@ pub mod replace;
 mod rows;
 pub(crate) mod succeed;
 pub mod verify;
+mod vouched;
 
 pub use part::PartError;

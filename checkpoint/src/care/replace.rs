@@ -19,7 +19,7 @@ use super::{
     finding::Integrity,
     manifest::Manifest,
     part::{Part, PartError},
-    succeed, verify,
+    succeed, verify, vouched,
 };
 use crate::{
     codec::{misread, time},
@@ -216,7 +216,7 @@ impl Replacement<'_> {
         let mut conn = backup::open_part(part.path()).map_err(sql)?;
         if let Source::Backup(file) = &self.source {
             tell("copies the backup");
-            let (source, _manifest) = backup::open(file)?;
+            let (source, _manifest) = vouched::open(file)?;
             backup::copy_all(&source, &mut conn).map_err(sql)?;
         }
         tell("makes it a journal");
@@ -308,7 +308,7 @@ fn present(paths: &StatePaths) -> Result<(Option<verify::Report>, Option<OwnerRe
 fn sound(file: &Path) -> Result<Manifest, BackupError> {
     let report = verify::backup(file)?;
     match (report.integrity, &report.manifest) {
-        (Integrity::Healthy | Integrity::Degraded, Some(_)) => Ok(backup::open(file)?.1),
+        (Integrity::Healthy | Integrity::Degraded, Some(_)) => Ok(vouched::open(file)?.1),
         _unsound => Err(BackupError::Unsound(Box::new(report))),
     }
 }

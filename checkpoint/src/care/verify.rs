@@ -7,11 +7,10 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::{
-    backup, content,
     finding::{Finding, Integrity},
     links,
     manifest::Manifest,
-    rows,
+    rows, vouched,
 };
 use crate::{
     paths::StatePaths,
@@ -82,7 +81,7 @@ fn look(paths: &StatePaths) -> Result<(Report, Beside), OpenError> {
 /// # Errors
 /// Says so if there is none, if its schema is newer than what is known, and if it cannot be read.
 pub fn backup(file: &Path) -> Result<Report, OpenError> {
-    match backup::open(file) {
+    match vouched::open(file) {
         Ok((mut conn, _manifest)) => check(&mut conn, file, |_checked| Ok(())),
         Err(error) => damaged(file, error),
     }
@@ -163,9 +162,4 @@ fn objects(conn: &Connection, findings: &mut Vec<Finding>) -> Result<(), schema:
         what: Redacted::new(what),
     }));
     Ok(())
-}
-
-/// True if everything that the rows say gives the digest that `manifest` has.
-pub(super) fn vouches(conn: &Connection, manifest: &Manifest) -> rusqlite::Result<bool> {
-    content::digest(conn).map(|(digest, _counts)| digest == manifest.sha256)
 }

@@ -9,7 +9,7 @@ use alloc::format;
 use super::{
     NoteKind, StepEnd, failure,
     folding::Folding,
-    look::{look_again, present},
+    seen::{look_again, present},
 };
 use crate::{
     desired::HookPoint,

@@ -17,6 +17,7 @@ mod look;
 mod presence;
 mod report;
 mod rollout;
+mod seen;
 mod stages;
 
 pub(crate) use apply::forbids_everything;

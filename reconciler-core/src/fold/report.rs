@@ -5,7 +5,7 @@ use super::{
     apply::fold_dispatched,
     ending, failure,
     folding::{Folding, ambiguity},
-    hooks, look, stages,
+    hooks, look, seen, stages,
 };
 use crate::{
     effect::{
@@ -112,7 +112,7 @@ fn fold_success(f: &mut Folding<'_>, outcome: EffectOutcome, seen: Option<Look>)
             stages::started(f, f.record.stage.clone(), workload);
             // A workload may end before its start is reported: the look right after it tells.
             if let Some(Look::Present { lease, endpoint, workload, hook: _ }) = seen {
-                let _verdict = look::present(f, lease, endpoint, workload);
+                let _verdict = seen::present(f, lease, endpoint, workload);
             }
         }
         EffectOutcome::Cancelled => stages::stopped(f, f.record.stage.clone()),

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     desired::{GroupKind, HookPoint, LogicalNodeSpec, NodeSpec, Policy, revision},
-    effect::{ActionKind, CommandKind},
+    effect::{ActionKind, CommandKind, NodeRequest},
     hold::{Hold, HoldCode},
     id::{
         AttemptId, AttemptOrdinal, Fence, Generation, IdempotencyKey, LogicalNodeId, OperationId,
-        RevisionDigest, SessionId, StepId,
+        RevisionDigest, SessionId, StepId, Uuid,
     },
     redact::Redacted,
     time::Timestamp,
@@ -270,6 +270,13 @@ impl NodeRecord {
     /// The slot's attempt of this identity, if it has it.
     pub fn of_attempt(&self, attempt: AttemptId) -> Option<&Self> {
         self.attempts().find(|one| one.attempt == attempt)
+    }
+
+    /// What a provider is to know of the attempt, which is of the run `run`.
+    pub fn request(&self, run: Uuid) -> NodeRequest {
+        let Self { slot, attempt, revision, spec, .. } = self;
+        let (slot, spec) = (slot.clone(), Arc::clone(spec));
+        NodeRequest { run, slot, attempt: *attempt, revision: *revision, spec }
     }
 
     /// The ordinal of the slot's next attempt.

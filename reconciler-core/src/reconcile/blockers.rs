@@ -8,7 +8,7 @@ use alloc::{
 };
 use core::fmt;
 
-use super::{explain::Sight, gates::Lack, reason::Rung};
+use super::{gates::Lack, reason::Rung, sight::Sight};
 use crate::{hold::Hold, id::LogicalNodeId, observed::GroupState};
 
 /// What has to go or to come before a slot moves.

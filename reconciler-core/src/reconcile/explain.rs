@@ -13,15 +13,15 @@ use core::fmt;
 use super::{
     blockers::Blocker,
     reason::{Reason, Rung},
+    sight::Sight,
 };
 use crate::{
-    desired::{ClusterShape, RunNodeGroupSpec},
+    desired::ClusterShape,
     effect::CommandKind,
     hold::Hold,
     id::LogicalNodeId,
     observed::{
-        ClusterState, DeleteReason, GroupState, HookFacts, Hooked, NodeRecord, NodeStage, Side,
-        next_due,
+        ClusterState, DeleteReason, GroupState, HookFacts, Hooked, NodeStage, Side, next_due,
     },
     time::Timestamp,
 };
@@ -83,15 +83,6 @@ pub fn explain(
         blockers: sight.blockers(&reason.rung),
         due: reason.until.or(by_itself),
     }
-}
-
-/// What an explanation is read from: the same that the ladder reads.
-pub(super) struct Sight<'a> {
-    pub(super) slot: &'a LogicalNodeId,
-    pub(super) record: Option<&'a NodeRecord>,
-    pub(super) state: Option<&'a GroupState>,
-    pub(super) group: Option<&'a RunNodeGroupSpec>,
-    pub(super) observed: &'a ClusterState,
 }
 
 type Facts = Vec<(&'static str, Known)>;

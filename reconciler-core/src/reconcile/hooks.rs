@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 
-use super::{decision::Decision, ladder::request};
+use super::decision::Decision;
 use crate::{
     desired::HookPoint,
     effect::HookRun,
@@ -24,7 +24,7 @@ pub(super) fn due(record: &NodeRecord, point: HookPoint, run: Uuid) -> Option<De
         point,
         session: mark.session,
         hook: hook.clone(),
-        request: request(record, run),
+        request: record.request(run),
         lease: lease.clone(),
         endpoint: record.stage.endpoint().cloned().unwrap_or_default(),
     })))

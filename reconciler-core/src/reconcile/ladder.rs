@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     desired::{HookPoint, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
-    effect::{Action, NodeManagerCommand, NodeRequest},
+    effect::{Action, NodeManagerCommand},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
     id::Uuid,
@@ -253,7 +253,7 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
     }
     let timeouts = &record.policy.timeouts;
     match &record.stage {
-        NodeStage::New => Decision::Command(NodeManagerCommand::CreateLease(request(record, run))),
+        NodeStage::New => Decision::Command(NodeManagerCommand::CreateLease(record.request(run))),
         NodeStage::LeaseCreated { lease, endpoint: Some(endpoint), .. }
         | NodeStage::EndpointKnown { lease, endpoint } => hooks::before_start(record, run)
             .unwrap_or_else(|| Decision::Command(start(record, run, lease, endpoint))),
@@ -312,7 +312,7 @@ fn start(
     endpoint: &Endpoint,
 ) -> NodeManagerCommand {
     NodeManagerCommand::StartBootstrap {
-        request: request(record, run),
+        request: record.request(run),
         lease: lease.clone(),
         endpoint: endpoint.clone(),
         session: record.next_session,
@@ -328,14 +328,4 @@ fn cleanup(record: &NodeRecord, run: Uuid) -> Decision {
             Decision::Command(NodeManagerCommand::DestroyLease(lease.clone()))
         })
     })
-}
-
-pub(super) fn request(record: &NodeRecord, run: Uuid) -> NodeRequest {
-    NodeRequest {
-        run,
-        slot: record.slot.clone(),
-        attempt: record.attempt,
-        revision: record.revision,
-        spec: record.spec.clone(),
-    }
 }

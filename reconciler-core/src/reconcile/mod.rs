@@ -20,6 +20,7 @@ mod reason;
 mod rollout;
 mod room;
 mod second;
+mod sight;
 mod turn;
 
 pub use blockers::Blocker;
