@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt::Write as _, str::FromStr};
 
-use reconciler_core::{id::Uuid, time::Timestamp};
+use reconciler_core::{checkpoint::Direction, id::Uuid, time::Timestamp};
 use rusqlite::{Row, types::Type};
 
 /// A 64-bit number as a column; every value has its own image, so nothing is clamped.
@@ -42,6 +42,23 @@ where
 {
     let text = row.get_ref(column)?.as_str()?;
     text.parse().map_err(|error: T::Err| misread(Type::Text, error))
+}
+
+/// Reads a text that has a type of its own, if there is one.
+pub(crate) fn parsed_if_any<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<T>>
+where
+    T: FromStr,
+    T::Err: Error + Send + Sync + 'static,
+{
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
+    text.parse().map(Some).map_err(|error: T::Err| misread(Type::Text, error))
+}
+
+/// Reads which way an operation or a step goes.
+pub(crate) fn direction(row: &Row<'_>) -> rusqlite::Result<Direction> {
+    let name = row.get_ref("direction")?.as_str()?;
+    let unknown = || misread(Type::Text, format!("`{name}` is no direction"));
+    Direction::from_name(name).ok_or_else(unknown)
 }
 
 /// Reads 16 bytes as a UUID.

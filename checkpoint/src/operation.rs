@@ -4,15 +4,17 @@
 //! can set it to anything else. A closed operation never changes again.
 
 use reconciler_core::{
-    checkpoint::{CheckpointError, OperationCheckpoint},
+    checkpoint::{CheckpointError, Direction, OperationCheckpoint, OperationMarks},
     id::{Fence, GroupId, OperationId, PlanHash},
+    saga::Compensation,
     time::Timestamp,
 };
-use rusqlite::Row;
+use rusqlite::{Row, types::Type};
 
 use crate::{
-    codec::{misread, number, parsed, time_if_any},
+    codec::{direction, misread, number, parsed, parsed_if_any, time_if_any},
     step::StepRow,
+    sum,
 };
 
 /// How an operation ended.
@@ -24,6 +26,8 @@ pub enum Outcome {
     Failed,
     /// It was broken off, as by a newer shape.
     Interrupted,
+    /// All that it did was taken back, and what served before serves again.
+    Compensated,
 }
 
 /// Whether an operation is open, and how it ended.
@@ -37,11 +41,12 @@ pub enum OperationStatus {
 
 impl OperationStatus {
     /// Every status.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Active,
         Self::Closed(Outcome::Succeeded),
         Self::Closed(Outcome::Failed),
         Self::Closed(Outcome::Interrupted),
+        Self::Closed(Outcome::Compensated),
     ];
 
     /// The stable text.
@@ -51,20 +56,20 @@ impl OperationStatus {
             Self::Closed(Outcome::Succeeded) => "succeeded",
             Self::Closed(Outcome::Failed) => "failed",
             Self::Closed(Outcome::Interrupted) => "interrupted",
+            Self::Closed(Outcome::Compensated) => "compensated",
         }
     }
 }
 
 impl Outcome {
-    /// The checkpoint that a closed operation shows, given where its steps had brought it.
-    ///
-    /// A failed one keeps what its steps say: that is the reason.
+    /// The checkpoint that a closed operation shows; nothing where what its steps had brought it to stays, as the
+    /// reason.
     #[must_use]
-    pub fn checkpoint(self, derived: OperationCheckpoint) -> OperationCheckpoint {
+    pub const fn checkpoint(self) -> Option<OperationCheckpoint> {
         match self {
-            Self::Succeeded => OperationCheckpoint::Verified,
-            Self::Failed => derived,
-            Self::Interrupted => OperationCheckpoint::Interrupted,
+            Self::Succeeded => Some(OperationCheckpoint::Verified),
+            Self::Compensated => Some(OperationCheckpoint::Compensated),
+            Self::Failed | Self::Interrupted => None,
         }
     }
 }
@@ -82,6 +87,27 @@ pub enum OperationWrite {
         plan: PlanHash,
         /// What it covers, as the driver wrote it; opaque here (R93).
         goals: String,
+        /// What it is taken back to; nothing for one that has no way back, as a repair.
+        compensation: Option<Compensation>,
+    },
+    /// From now on it goes back, and so does every step that it gets.
+    TurnBack {
+        /// Which one.
+        id: OperationId,
+        /// The plan of the way back.
+        plan: PlanHash,
+    },
+    /// What served before was looked at after the way back.
+    Restored {
+        /// Which one.
+        id: OperationId,
+        /// Whether it serves.
+        proven: bool,
+    },
+    /// Whatever is open of a group is broken off where it stands, also what nobody can read.
+    Abandon {
+        /// The group.
+        group: GroupId,
     },
     /// It is over.
     Close {
@@ -113,6 +139,14 @@ pub struct OperationRow {
     pub superseded_by: Option<OperationId>,
     /// What it covers, as the driver wrote it.
     pub goals: String,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// The plan under which it was turned back, if it was.
+    pub rollback_plan: Option<PlanHash>,
+    /// What it is taken back to, if there is a way back.
+    pub compensation: Option<Compensation>,
+    /// Whether what served before was seen to serve again, once that was looked at.
+    pub restored: Option<bool>,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// When it last changed.
@@ -132,7 +166,13 @@ pub struct OpenOperation {
 
 impl OperationRow {
     pub(crate) const COLUMNS: &str = "id, node_group, plan, fence, status, checkpoint, \
-                                      superseded_by, goals, opened_at, updated_at, closed_at";
+                                      superseded_by, goals, direction, rollback_plan, \
+                                      compensation, restored, sum, opened_at, updated_at, closed_at";
+
+    /// What it says of itself beside its steps.
+    pub(crate) const fn marks(&self) -> OperationMarks {
+        OperationMarks { restored: self.restored }
+    }
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let superseded_by: Option<i64> = row.get("superseded_by")?;
@@ -140,7 +180,7 @@ impl OperationRow {
         let status = OperationStatus::ALL
             .into_iter()
             .find(|known| known.as_str() == status)
-            .ok_or_else(|| misread(rusqlite::types::Type::Text, "the status is not known"))?;
+            .ok_or_else(|| misread(Type::Text, "the status is not known"))?;
         Ok(Self {
             id: OperationId::new(number(row, "id")?),
             group: parsed(row, "node_group")?,
@@ -150,9 +190,21 @@ impl OperationRow {
             checkpoint: row.get_ref("checkpoint")?.as_str()?.parse(),
             superseded_by: superseded_by.map(|id| OperationId::new(id.cast_unsigned())),
             goals: row.get("goals")?,
+            direction: direction(row)?,
+            rollback_plan: parsed_if_any(row, "rollback_plan")?,
+            compensation: compensation(row)?,
+            restored: row.get("restored")?,
             opened_at: Timestamp::from_millis(number(row, "opened_at")?),
             updated_at: Timestamp::from_millis(number(row, "updated_at")?),
             closed_at: time_if_any(row, "closed_at")?,
         })
     }
+}
+
+/// What an operation is taken back to, with the sum over it.
+fn compensation(row: &Row<'_>) -> rusqlite::Result<Option<Compensation>> {
+    let Some(json) = row.get_ref("compensation")?.as_blob_or_null()? else { return Ok(None) };
+    let id = row.get_ref("id")?.as_i64()?;
+    sum::check(row, &[&id.to_le_bytes(), json])?;
+    serde_json::from_slice(json).map(Some).map_err(|error| misread(Type::Blob, error))
 }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use reconciler_core::id::PlanHash;
+use reconciler_core::id::{OperationId, PlanHash};
 use rusqlite::{Connection, Params, Row};
 
 use crate::{
+    codec::num,
     event::{EventRow, PassRow},
-    operation::OperationRow,
+    operation::{OpenOperation, OperationRow},
     owner::{OwnerRecord, RunLock},
     paths::StatePaths,
     scan::{self, Recovered},
@@ -90,6 +91,19 @@ impl Reader {
         let columns = OperationRow::COLUMNS;
         let sql = format!("SELECT {columns} FROM operation ORDER BY id DESC LIMIT ?1");
         self.rows(&sql, [limit], OperationRow::read)
+    }
+
+    /// One operation, open or closed, with its steps; nothing if history does not reach it.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn operation(&self, id: OperationId) -> Result<Option<OpenOperation>, OpenError> {
+        let id = num(id.get());
+        let sql = format!("SELECT {} FROM operation WHERE id = ?1", OperationRow::COLUMNS);
+        let Some(row) = self.rows(&sql, [id], OperationRow::read)?.pop() else { return Ok(None) };
+        let columns = StepRow::COLUMNS;
+        let sql = format!("SELECT {columns} FROM step WHERE operation = ?1 ORDER BY id");
+        Ok(Some(OpenOperation { row, steps: self.rows(&sql, [id], StepRow::read)? }))
     }
 
     /// The newest steps of all operations, the newest first.

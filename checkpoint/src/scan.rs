@@ -39,9 +39,9 @@ pub enum RowKind {
     GroupHold,
     /// A group's update: it begins anew, with what serves then as what served before.
     Rollout,
-    /// An open operation.
+    /// An open operation; named by its group, which must be held (R120).
     Operation,
-    /// A step of an open operation.
+    /// A step of an open operation; named by the operation's group, which must be held.
     Step,
     /// An event.
     Event,
@@ -267,13 +267,14 @@ fn open_operations(
         "SELECT {} FROM operation WHERE status = 'active' ORDER BY id",
         OperationRow::COLUMNS
     );
-    let rows = read_all(conn, &sql, (RowKind::Operation, "id"), unreadable, OperationRow::read)?;
+    let rows =
+        read_all(conn, &sql, (RowKind::Operation, "node_group"), unreadable, OperationRow::read)?;
     let sql = format!(
-        "SELECT {} FROM step \
-         WHERE operation IN (SELECT id FROM operation WHERE status = 'active') ORDER BY id",
+        "SELECT {}, (SELECT node_group FROM operation WHERE id = step.operation) AS node_group \
+         FROM step WHERE operation IN (SELECT id FROM operation WHERE status = 'active') ORDER BY id",
         StepRow::COLUMNS
     );
-    let steps = read_all(conn, &sql, (RowKind::Step, "id"), unreadable, StepRow::read)?;
+    let steps = read_all(conn, &sql, (RowKind::Step, "node_group"), unreadable, StepRow::read)?;
     let mut of: BTreeMap<OperationId, Vec<StepRow>> = BTreeMap::new();
     for step in steps {
         of.entry(step.operation).or_default().push(step);

@@ -1,25 +1,27 @@
 //! Steps: one effect each, written before it is sent and again when its result is known.
 
 use reconciler_core::{
-    checkpoint::{CheckpointError, StepCheckpoint, StepMark},
-    effect::{ActionKind, Intent},
+    checkpoint::{CheckpointError, Direction, StepCheckpoint, StepMark},
+    effect::{ActionKind, CommandKind, Intent},
     id::{
         AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName,
         StepId,
     },
+    plan::inverse,
     redact::Redacted,
+    saga::WrittenStep,
     time::Timestamp,
 };
 use rusqlite::{Row, types::Type};
 
-use crate::codec::{misread, number, parsed, time_if_any, uuid};
+use crate::codec::{direction, misread, number, parsed, time_if_any, uuid};
 
 /// What became of a step that was written earlier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepWrite {
     /// Which one.
     pub step: StepId,
-    /// Where it stands now.
+    /// Where a step forward stands now; of a step back the journal makes the mark that says the same.
     pub mark: StepMark,
     /// What was said, cleaned.
     pub result: Redacted,
@@ -46,6 +48,10 @@ pub struct StepRow {
     pub key: IdempotencyKey,
     /// The fence under which it was written.
     pub fence: Fence,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// What undoes it, written with its intent; nothing if nothing does.
+    pub inverse: Option<CommandKind>,
     /// Where it stands; an error is a reason to hold, never to guess (R120).
     pub checkpoint: Result<StepCheckpoint, CheckpointError>,
     /// What was said of its result.
@@ -58,11 +64,17 @@ pub struct StepRow {
 
 impl StepRow {
     pub(crate) const COLUMNS: &str = "id, operation, slot, ordinal, attempt, provider, kind, \
-                                      idem, fence, checkpoint, result, started_at, finished_at";
+                                      idem, fence, direction, inverse, checkpoint, result, \
+                                      started_at, finished_at";
+
+    /// It as far as taking it back asks.
+    pub const fn written(&self) -> WrittenStep {
+        WrittenStep { step: self.step, action: self.command, inverse: self.inverse }
+    }
 
     /// The row of an intent that is being written.
-    pub(crate) fn pending(intent: &Intent, at: Timestamp) -> Self {
-        let checkpoint = StepCheckpoint::new(intent.slot.clone(), StepMark::EffectPending);
+    pub(crate) fn pending(intent: &Intent, direction: Direction, at: Timestamp) -> Self {
+        let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());
         Self {
             step: intent.step,
             operation: intent.operation,
@@ -72,6 +84,8 @@ impl StepRow {
             command: intent.action.kind(),
             key: intent.key,
             fence: intent.fence,
+            direction,
+            inverse: inverse(intent.action.kind()),
             checkpoint: Ok(checkpoint),
             result: Redacted::default(),
             started_at: at,
@@ -90,6 +104,8 @@ impl StepRow {
             command: action_kind(row.get_ref("kind")?.as_str()?)?,
             key: parsed(row, "idem")?,
             fence: Fence::new(number(row, "fence")?),
+            direction: direction(row)?,
+            inverse: written_inverse(row)?,
             checkpoint: row.get_ref("checkpoint")?.as_str()?.parse(),
             result: Redacted::from(row.get::<_, String>("result")?),
             started_at: Timestamp::from_millis(number(row, "started_at")?),
@@ -101,4 +117,10 @@ impl StepRow {
 fn action_kind(text: &str) -> rusqlite::Result<ActionKind> {
     let unknown = || misread(Type::Text, format!("`{text}` is neither a command nor a hook"));
     ActionKind::from_name(text).ok_or_else(unknown)
+}
+
+fn written_inverse(row: &Row<'_>) -> rusqlite::Result<Option<CommandKind>> {
+    let Some(name) = row.get_ref("inverse")?.as_str_or_null()? else { return Ok(None) };
+    let unknown = || misread(Type::Text, format!("`{name}` is no command"));
+    CommandKind::from_name(name).map(Some).ok_or_else(unknown)
 }

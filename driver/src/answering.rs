@@ -3,7 +3,7 @@
 use reconciler_core::id::{AttemptId, Generation, LogicalNodeId, PlanHash};
 
 use crate::{
-    answers::PendingRelease,
+    answers::{PendingRecovery, PendingRelease},
     inbox::{Answer, Ask},
     looping::Loop,
     source::Source,
@@ -14,6 +14,21 @@ use crate::{
 impl Loop {
     /// Answers one ask, now or when it can be.
     pub(crate) fn answer(&mut self, ask: Ask) {
+        let looks = match &ask {
+            Ask::Plan(edit, _) | Ask::Apply { edit, .. } => self.state.recovery_looks(edit),
+            Ask::Release { .. } => Vec::new(),
+        };
+        if looks.is_empty() {
+            return self.answer_now(ask);
+        }
+        for (slot, attempt) in &looks {
+            self.look(slot, *attempt);
+        }
+        let waiting = looks.into_iter().collect();
+        self.answers.recoveries.push(PendingRecovery { waiting, ask });
+    }
+
+    fn answer_now(&mut self, ask: Ask) {
         match ask {
             Ask::Plan(edit, answer) => self.plan(&edit, answer),
             Ask::Apply { edit, hash, source, answer } => {
@@ -89,6 +104,23 @@ impl Loop {
     pub(crate) fn looked_for_release(&mut self, looked: &(LogicalNodeId, AttemptId)) {
         for release in &mut self.answers.releases {
             release.waiting.remove(looked);
+        }
+        for recovery in &mut self.answers.recoveries {
+            recovery.waiting.remove(looked);
+        }
+    }
+
+    /// Answers the recoveries whose looks are all in.
+    pub(crate) fn finish_recoveries(&mut self) {
+        if self.barrier.is_some() || self.answers.recoveries.iter().all(|r| !r.waiting.is_empty()) {
+            return;
+        }
+        let pending = std::mem::take(&mut self.answers.recoveries);
+        let (ready, waiting) = pending.into_iter().partition(|r| r.waiting.is_empty());
+        self.answers.recoveries = waiting;
+        let ready: Vec<PendingRecovery> = ready;
+        for recovery in ready {
+            self.answer_now(recovery.ask);
         }
     }
 

@@ -6,7 +6,7 @@ use checkpoint::store::{StoreError, Ticket};
 use reconciler_core::id::{AttemptId, LogicalNodeId, PlanHash};
 
 use crate::{
-    inbox::Answer,
+    inbox::{Answer, Ask},
     refusing::refuse,
     release::Subject,
     view::{Refusal, RefusalKind, ReleaseView},
@@ -20,6 +20,13 @@ type Deferred = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 pub(crate) struct Answers {
     deferred: VecDeque<(Ticket, Deferred)>,
     pub(crate) releases: Vec<PendingRelease>,
+    pub(crate) recoveries: Vec<PendingRecovery>,
+}
+
+/// A recovery that waits for its fresh look.
+pub(crate) struct PendingRecovery {
+    pub(crate) waiting: BTreeSet<(LogicalNodeId, AttemptId)>,
+    pub(crate) ask: Ask,
 }
 
 /// A release that waits for its fresh look.
@@ -49,6 +56,9 @@ impl Answers {
     pub(crate) fn refuse_all(&mut self, refusal: &Refusal) {
         for (_, answer) in self.deferred.drain(..) {
             answer(Err(refusal.clone()));
+        }
+        for recovery in self.recoveries.drain(..) {
+            recovery.ask.refuse(refusal);
         }
         for release in self.releases.drain(..) {
             drop(release.answer.send(Err(refusal.clone())));

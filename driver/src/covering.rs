@@ -3,17 +3,24 @@
 use std::collections::BTreeSet;
 
 use checkpoint::{
+    event::Subject,
     operation::{OperationWrite, Outcome},
     store::Commit,
 };
 use reconciler_core::{
+    checkpoint::Direction,
     id::{GroupId, LogicalNodeId, OperationId, PlanHash},
     plan::{PlanInput, Scope, project},
     reconcile::group_converged,
+    saga::Compensation,
     time::Timestamp,
 };
 
-use crate::{planning, state::State};
+use crate::{
+    operations::{Health, Open},
+    planning,
+    state::State,
+};
 
 impl State {
     /// Makes sure that the group of every slot with a command has an open operation; those without get a
@@ -48,8 +55,8 @@ impl State {
         };
         let groups: BTreeSet<GroupId> = bare.into_iter().map(|slot| slot.group).collect();
         for group in groups {
-            let goals = self.goals(&group);
-            self.open_operation(&group, hash, goals, &mut commit.operations);
+            // A repair leads to what is declared already: there is nothing to go back to.
+            self.open_operation(&group, hash, None, &mut commit.operations);
         }
     }
 
@@ -58,33 +65,61 @@ impl State {
         &mut self,
         group: &GroupId,
         plan: PlanHash,
-        goals: String,
+        compensation: Option<Compensation>,
         writes: &mut Vec<OperationWrite>,
     ) -> OperationId {
         let id = self.counters.operation;
         self.counters.operation = id.next();
-        if let Some(older) = self.operations.open(group, id) {
+        let goals = self.goals(group);
+        let open = Open {
+            id,
+            plan,
+            fence: self.fence,
+            direction: Direction::Forward,
+            rollback_plan: None,
+            compensation: compensation.clone(),
+            restored: None,
+            health: Health::default(),
+        };
+        if let Some(older) = self.operations.open(group, open) {
             let outcome = Outcome::Interrupted;
             writes.push(OperationWrite::Close { id: older, outcome, superseded_by: Some(id) });
         }
-        writes.push(OperationWrite::Open { id, group: group.clone(), plan, goals });
+        writes.push(OperationWrite::Open { id, group: group.clone(), plan, goals, compensation });
         id
     }
 
     /// Closes the operations of those of `groups` that are as they should be.
+    ///
+    /// One that was taken back is over only when what serves again was looked at.
     pub(crate) fn close_operations(
         &mut self,
         groups: &BTreeSet<GroupId>,
-        writes: &mut Vec<OperationWrite>,
+        now: Timestamp,
+        commit: &mut Commit,
     ) {
         for group in groups {
-            let Some(id) = self.operations.of(group) else { continue };
+            let Some(open) = self.operations.get(group) else { continue };
+            let (id, back) = (open.id, open.goes_back());
             let (seen, wanted) = (self.cluster.group(group), self.shape.group(group));
-            if group_converged(seen.map(AsRef::as_ref), wanted.map(AsRef::as_ref)) {
-                self.operations.close(group);
-                let outcome = Outcome::Succeeded;
-                writes.push(OperationWrite::Close { id, outcome, superseded_by: None });
+            let converged = group_converged(seen.map(AsRef::as_ref), wanted.map(AsRef::as_ref));
+            let outcome = match (converged, back) {
+                (true, false) => Outcome::Succeeded,
+                (true, true) if self.is_restored(group) => Outcome::Compensated,
+                (true, true) => continue,
+                (false, _) => {
+                    self.forget_health(group);
+                    continue;
+                }
+            };
+            self.operations.close(group);
+            if back {
+                commit.operations.push(OperationWrite::Restored { id, proven: true });
+                let text = format!("operation {id} is taken back, and what served before serves");
+                self.tell(Subject::Group(group.clone()), "operation", &text, now, commit);
+                self.taken_back = true;
             }
+            commit.operations.push(OperationWrite::Close { id, outcome, superseded_by: None });
         }
     }
 

@@ -39,6 +39,10 @@ impl State {
             Edit::Pause { groups } => return self.may_pause(groups, true),
             Edit::Resume { groups } => return self.may_pause(groups, false),
             Edit::Rollback { groups } => self.rolled_back(groups)?,
+            Edit::Recover { operation, verb } => match self.recovered(*operation, *verb)? {
+                Some(target) => target,
+                None => return Ok(Arc::clone(live)),
+            },
             Edit::Down => live.emptied(),
             Edit::Counts { counts } => {
                 self.all_known(counts.keys())?;

@@ -34,6 +34,7 @@ impl State {
         }));
         for group in self.cluster.take_dirty_groups() {
             let hold = self.cluster.group(&group).and_then(|g| g.hold().cloned());
+            self.note_health(&group, commit);
             commit.groups.push(GroupWrite { group, hold });
         }
         for group in self.cluster.take_dirty_rollouts() {
@@ -55,8 +56,9 @@ impl State {
                 commit,
             );
         }
-        let groups: BTreeSet<GroupId> = changed.iter().map(|slot| slot.group.clone()).collect();
-        self.close_operations(&groups, &mut commit.operations);
+        let groups = changed.iter().map(|slot| &slot.group).chain(self.operations.going_back());
+        let groups: BTreeSet<GroupId> = groups.cloned().collect();
+        self.close_operations(&groups, now, commit);
     }
 
     /// Writes one event that people should read.
@@ -137,6 +139,9 @@ fn step_write(settlement: Settlement, now: Timestamp) -> StepWrite {
     let (mark, finished_at) = match settlement.end {
         StepEnd::Verified => (StepMark::Verified, Some(now)),
         StepEnd::NoEffect => (StepMark::CancelledNoEffect, Some(now)),
+        StepEnd::NotBegun => (StepMark::CancelledBeforeEffect, Some(now)),
+        StepEnd::NotDone => (StepMark::AcceptedWithoutEffect, Some(now)),
+        StepEnd::ContextStale => (StepMark::ContextStale, Some(now)),
         StepEnd::Ambiguous => (StepMark::AmbiguousEffect, None),
         StepEnd::AmbiguousAfterResume => (StepMark::AmbiguousAfterResume, None),
     };

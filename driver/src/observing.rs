@@ -99,6 +99,7 @@ impl Loop {
                 let looked = (slot, attempt);
                 self.looking.remove(&looked);
                 self.looked_for_release(&looked);
+                self.news.next_step |= self.state.operations.seen(&looked, &look);
                 let slot = looked.0;
                 let visibility = self.state.visibility(&slot, attempt);
                 ("look", Fact::Looked { slot, attempt, look, visibility })

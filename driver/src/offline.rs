@@ -1,6 +1,6 @@
 //! A run without its driver: what the journal says, and what a plan would be, without changing anything.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use checkpoint::{
     event::EventRow,
@@ -13,7 +13,7 @@ use executor::{seam::Provider, secret::Secrets};
 use reconciler_core::{
     fixture::{self, Catalogue},
     fold::Fact,
-    id::{PlanHash, ProviderName, RunName, Uuid},
+    id::{AttemptId, LogicalNodeId, OperationId, PlanHash, ProviderName, RunName, Uuid},
     limits,
     observed::NodeRecord,
     time::Timestamp,
@@ -21,12 +21,17 @@ use reconciler_core::{
 
 use crate::{
     publish::Published,
+    recovery_list::{listed, operation_view},
+    refusing::refuse,
     resume::{Given, event_view},
     secrets, shown,
     start::{Options, StartError, build_providers, capabilities},
     state::{Mode, State, millis},
-    view::{Edit, EventView, PlanView, Refusal},
+    view::{Edit, EventView, OperationView, PlanView, RecoveryView, Refusal, RefusalKind},
 };
+
+/// How long one look by id may take beside a driver; as long as a driver's own.
+const LOOK_BOUND: Duration = Duration::from_secs(30);
 
 /// Why a run cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +116,7 @@ impl Offline {
             due: None,
             parallelism: state.parallelism,
             under_way: false,
+            proving: false,
         }
     }
 
@@ -122,6 +128,30 @@ impl Offline {
             .kinds()
             .map(|(name, kind)| format!("# {name}: {}\n", kind.spec.canon().redacted().write()));
         kinds.collect::<String>() + &fixture::print(&state.cluster, &catalogue, uuid)
+    }
+
+    /// What is open and recoverable, as the journal has it.
+    pub fn recovery(&self, driven: bool) -> RecoveryView {
+        listed(&self.recovered, driven)
+    }
+
+    /// One operation with its steps, open or closed, as far as history reaches.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be read, and refuses a number that no operation has.
+    pub fn operation(paths: &StatePaths, id: OperationId) -> Result<OperationView, OfflineError> {
+        let found = match Reader::open(paths.dir()) {
+            Ok(reader) => reader.operation(id)?,
+            Err(OpenError::Missing { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let recovered = Self::open(paths)?.recovered;
+        let view = found.map(|found| operation_view(&found, &recovered));
+        view.ok_or_else(|| {
+            let message = format!("there is no operation {id}, or it is history no more");
+            let hint = Some("`levelhead recovery` lists what is open".to_owned());
+            Refusal { hint, ..refuse(RefusalKind::Invalid, message) }.into()
+        })
     }
 
     /// Every record that the journal has.
@@ -151,6 +181,9 @@ impl Offline {
         let mut state = self.state(given, true, now);
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
+        }
+        for (slot, attempt) in state.recovery_looks(edit) {
+            look_by_id(&mut state, options, &providers, slot, attempt).await;
         }
         Ok(state.planner(edit, (options.clock)())?.view()?)
     }
@@ -186,6 +219,28 @@ impl Offline {
     fn state(&self, given: Given, doubt: bool, now: Timestamp) -> State {
         State::resume(given, self.recovered.clone(), doubt, now)
     }
+}
+
+/// Looks at one attempt in doubt, as a driver would.
+async fn look_by_id(
+    state: &mut State,
+    options: &Options,
+    providers: &BTreeMap<ProviderName, Arc<dyn Provider>>,
+    slot: LogicalNodeId,
+    attempt: AttemptId,
+) {
+    let Some(record) = state.cluster.record(&slot).and_then(|record| record.of_attempt(attempt))
+    else {
+        return;
+    };
+    let Some(provider) = providers.get(&record.spec.provider) else { return };
+    let lease = record.stage.lease().cloned();
+    let seen = provider.inspect(options.uuid, &slot, attempt, lease.as_ref());
+    // What cannot be seen in time is as unknown as it was.
+    let Ok(look) = tokio::time::timeout(LOOK_BOUND, seen).await else { return };
+    let look = options.secrets.look(&slot.group, look);
+    let visibility = state.visibility(&slot, attempt);
+    state.fold(Fact::Looked { slot, attempt, look, visibility }, (options.clock)());
 }
 
 /// Events of a run from its journal, oldest first: those after `after`, or the newest. A run without a journal has none.

@@ -84,7 +84,7 @@ impl State {
         self.work.extend(changed.iter().cloned());
         let mut commit = Commit { at: now, ..Commit::default() };
         let mut room = input.room;
-        let Decided { looks, reverts } = match self.mode {
+        let Decided { mut looks, reverts } = match self.mode {
             Mode::Waiting => Decided::default(),
             Mode::Driving => self.decide(&mut room, now, &mut commit, &mut tally),
         };
@@ -108,6 +108,7 @@ impl State {
             self.history.push_pass(view.clone(), moved.collect());
             commit.pass = Some(pass_row(&view));
         }
+        looks.append(&mut self.looks);
         let commit = (!commit.is_empty()).then_some(commit);
         PassOutput { commit, looks, changed, reverts, again }
     }

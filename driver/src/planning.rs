@@ -19,10 +19,13 @@ use reconciler_core::{
         observation_text, project,
     },
     redact::Redacted,
+    saga::Compensation,
     time::Timestamp,
 };
 
 use crate::{
+    operations::Open,
+    recovering::{Recovers, closes_only},
     refusing::refuse,
     reverting::pauses,
     secrets,
@@ -53,6 +56,8 @@ pub(crate) struct Planner {
     serial: PlanSerial,
     parallelism: u32,
     now: Timestamp,
+    /// What a recovery is bound to beside the plan.
+    recovers: Option<Recovers>,
 }
 
 impl Planner {
@@ -66,7 +71,7 @@ impl Planner {
             serial: self.serial,
             parallelism: self.parallelism,
         };
-        let plan = project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
+        let mut plan = project(&self.cluster, &input, Scope::All, self.now).map_err(|error| {
             let hint = match &error {
                 ProjectError::Refused { drifts } => drifts.first().and_then(Drift::way_out),
                 ProjectError::NeverSettles { .. } | ProjectError::Graph(_) => None,
@@ -74,6 +79,7 @@ impl Planner {
             Refusal { hint, ..refuse(RefusalKind::Forbidden, error.to_string()) }
         })?;
         secrets::refuse_without(&plan, &self.cluster, &self.target, &self.secrets)?;
+        plan.hash = self.recovers.as_ref().map_or(plan.hash, |recovers| recovers.hash(plan.hash));
         Ok(plan)
     }
 
@@ -84,6 +90,8 @@ impl Planner {
         let drift = drift.iter().map(DriftView::from).collect();
         let mut view = PlanView { drift, ..plan_view(&self.plan()?, known) };
         view.bound.observed = observation_text(&self.cluster);
+        // A recovery is worth carrying out also where no step follows.
+        view.empty &= self.recovers.is_none();
         Ok(view)
     }
 }
@@ -99,7 +107,7 @@ impl State {
     /// What a plan of `edit` needs of the present moment; made anywhere, also beside the loop.
     pub(crate) fn planner(&self, edit: &Edit, now: Timestamp) -> Result<Planner, Refusal> {
         let mut cluster = self.cluster.clone();
-        for fact in pauses(edit) {
+        for fact in pauses(edit).chain(self.recovery_facts(edit)) {
             let _as_it_would_be = cluster.fold(fact, now);
         }
         Ok(Planner {
@@ -112,6 +120,7 @@ impl State {
             serial: self.counters.serial,
             parallelism: self.parallelism,
             now,
+            recovers: self.recovers(edit),
         })
     }
 
@@ -162,8 +171,12 @@ impl State {
     ) -> Result<Confirmed, Refusal> {
         let digest = if let Edit::File { digest, .. } = edit { Some(digest.clone()) } else { None };
         let target = self.target(edit)?;
+        self.refuse_while_going_back(edit, &target)?;
         let mut commit = Commit { at: now, ..Commit::default() };
-        let was_waiting = std::mem::replace(&mut self.mode, Mode::Driving) == Mode::Waiting;
+        let was_waiting = self.mode == Mode::Waiting;
+        if !closes_only(edit) {
+            self.mode = Mode::Driving;
+        }
         let reshaped = target.generation != self.shape.generation;
         let redigested = digest.is_some() && digest != self.file_digest;
         let old = std::mem::replace(&mut self.shape, target);
@@ -181,14 +194,16 @@ impl State {
                 at: now,
             });
         }
-        if reshaped || !plan.is_empty() {
+        if reshaped || !plan.is_empty() || matches!(edit, Edit::Recover { .. }) {
             commit.used_plan = Some(UsedPlan { hash: plan.hash, serial: self.counters.serial });
             self.counters.serial = self.counters.serial.next();
         }
         if reshaped {
             self.tell_shape(&old, plan.hash, source, now, &mut commit);
         }
-        self.open_for(plan, &mut commit);
+        if !self.take_recovery(edit, plan.hash, now, &mut commit) {
+            self.open_for(edit, plan, &old, &mut commit);
+        }
         self.pause(edit, now, &mut commit);
         if was_waiting {
             self.mark_all();
@@ -198,13 +213,30 @@ impl State {
         Ok(Confirmed { generation: self.shape.generation, commit })
     }
 
-    fn open_for(&mut self, plan: &LifecyclePlan, commit: &mut Commit) {
+    /// Opens the operations of a plan, each with what it is taken back to; what goes back is turned.
+    fn open_for(
+        &mut self,
+        edit: &Edit,
+        plan: &LifecyclePlan,
+        old: &ClusterShape,
+        commit: &mut Commit,
+    ) {
+        let back: &[GroupId] = if let Edit::Rollback { groups } = edit { groups } else { &[] };
+        for group in back {
+            self.turn_back(group, plan.hash, commit);
+        }
         let mut groups: Vec<GroupId> =
             plan.changes.iter().map(|change| change.slot.group.clone()).collect();
         groups.dedup();
         for group in groups {
-            let goals = self.goals(&group);
-            self.open_operation(&group, plan.hash, goals, &mut commit.operations);
+            // What is being taken back goes on so, unless its group is declared anew.
+            let goes_back = self.operations.get(&group).is_some_and(Open::goes_back);
+            if goes_back && (back.contains(&group) || old.group(&group) == self.shape.group(&group))
+            {
+                continue;
+            }
+            let compensation = Compensation::of(&group, old, &self.cluster);
+            self.open_operation(&group, plan.hash, Some(compensation), &mut commit.operations);
         }
     }
 

@@ -33,6 +33,8 @@ pub struct Published {
     pub(crate) parallelism: u32,
     /// True while something that was begun may still change what is known: a look, a report, a step.
     pub(crate) under_way: bool,
+    /// True while what serves after a way back is still to be looked at.
+    pub(crate) proving: bool,
 }
 
 impl Published {
@@ -53,7 +55,7 @@ impl Published {
 
     /// How the run stands: costs the number of groups if it is as it should be, else that of nodes.
     pub fn state(&self) -> RunState {
-        if self.driver.is_some() && self.standing().converged {
+        if self.driver.is_some() && !self.proving && self.standing().converged {
             return RunState::Converged;
         }
         self.state_by(&self.outlook(&self.decided()))
@@ -67,7 +69,7 @@ impl Published {
     pub(crate) fn state_by(&self, outlook: &Outlook) -> RunState {
         if self.driver.is_none() {
             RunState::Unattended
-        } else if outlook.outstanding.is_empty() {
+        } else if outlook.outstanding.is_empty() && !self.proving {
             RunState::Converged
         } else if outlook.is_stuck() && !self.under_way {
             RunState::Held
@@ -112,6 +114,7 @@ impl State {
             due: self.next_due(),
             parallelism: self.parallelism,
             under_way: true,
+            proving: !self.operations.to_be_seen().is_empty(),
         }
     }
 }

@@ -6,7 +6,7 @@ use checkpoint::store::Commit;
 use reconciler_core::{
     canonical::Canon,
     fold::Fact,
-    hold::Hold,
+    hold::{Hold, HoldCode},
     id::{AttemptId, GroupId, LogicalNodeId, PlanHash, Uuid},
     observed::{GroupState, NodeRecord},
     time::Timestamp,
@@ -158,8 +158,12 @@ impl State {
                 format!("the holds on {subject} are not the ones that this hash confirms");
             return Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) });
         }
+        let mut commit = Commit { at: now, ..Commit::default() };
         if let Subject::Group(group) = subject {
             self.fold(Fact::ReleasedGroup(group.clone()), now);
+            if holds.iter().any(|hold| hold.code == HoldCode::PlanningIncomplete) {
+                self.abandon(group, &mut commit);
+            }
         }
         for (at, _) in &held {
             if let Subject::Slot(slot) = at {
@@ -167,7 +171,6 @@ impl State {
             }
         }
         view.released = true;
-        let mut commit = Commit { at: now, ..Commit::default() };
         let text = format!("released by an operator: {}", view.holds.join("; "));
         let about = match subject {
             Subject::Slot(slot) => checkpoint::event::Subject::Slot(slot.clone()),

@@ -6,7 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use checkpoint::scan::{Recovered, RowKind, Unreadable};
+use checkpoint::{
+    operation::OpenOperation,
+    scan::{Recovered, RowKind, Unreadable},
+    step::StepRow,
+};
 use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
     desired::ClusterShape,
@@ -16,6 +20,7 @@ use reconciler_core::{
     observed::ClusterState,
     reconcile::Parked,
     redact::Redacted,
+    saga::audit,
     time::Timestamp,
 };
 
@@ -45,11 +50,14 @@ impl State {
         let shape = recovered.shape.as_ref().map(|row| Arc::new(row.shape.redigested()));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
         let lost = recovered.unreadable.iter().filter_map(|bad| lost_hold(bad, now));
-        let holds: Vec<_> = recovered.group_holds.into_iter().chain(lost).collect();
+        let doubted = recovered.open_operations.iter().filter_map(|open| not_gone_by(open, now));
+        let holds: Vec<_> = recovered.group_holds.into_iter().chain(lost).chain(doubted).collect();
         let cluster = ClusterState::restore(recovered.records, holds, now)
             .with_rollouts(recovered.rollouts, now);
-        let open =
-            recovered.open_operations.iter().map(|open| (open.row.group.clone(), open.row.id));
+        let open = recovered
+            .open_operations
+            .iter()
+            .map(|open| (open.row.group.clone(), (&open.row).into()));
         let next_event = recovered.events.last().map_or(1, |event| event.seq.saturating_add(1));
         let events = recovered.events.iter().rev().map(event_view).collect();
         let mut state = Self {
@@ -78,6 +86,8 @@ impl State {
             parallelism: given.parallelism,
             mode: given.mode,
             unwritten: BTreeSet::new(),
+            looks: Vec::new(),
+            taken_back: false,
         };
         for bad in &recovered.unreadable {
             match bad.kind {
@@ -125,9 +135,35 @@ impl State {
 
 /// A group whose hold cannot be read stays held: what it was for is not known to be over (C17).
 fn lost_hold(bad: &Unreadable, now: Timestamp) -> Option<(GroupId, Hold)> {
-    let group = bad.key.parse().ok().filter(|_| bad.kind == RowKind::GroupHold)?;
-    let text = Redacted::new(&format!("its hold cannot be read: {}", bad.why));
-    Some((group, Hold { code: HoldCode::Unrecognised, text, since: now }))
+    let (code, what) = match bad.kind {
+        RowKind::GroupHold => (HoldCode::Unrecognised, "its hold"),
+        RowKind::Operation => (HoldCode::PlanningIncomplete, "its open operation"),
+        RowKind::Step => (HoldCode::PlanningIncomplete, "a step of its open operation"),
+        RowKind::Record | RowKind::Rollout | RowKind::Event => return None,
+    };
+    let group = bad.key.parse().ok()?;
+    let text = Redacted::new(&format!("{what} cannot be read: {}", bad.why));
+    Some((group, Hold { code, text, since: now }))
+}
+
+/// A group is held whose open operation stands in a way that nobody can go by: before any provider is asked, and
+/// without a guess at what an unknown name may mean (R120, R130).
+fn not_gone_by(open: &OpenOperation, now: Timestamp) -> Option<(GroupId, Hold)> {
+    let steps = open.steps.iter();
+    let unknown = open.row.checkpoint.as_ref().err().map(ToString::to_string);
+    let unknown = unknown.or_else(|| {
+        let (step, error) =
+            steps.clone().find_map(|s| Some((s.step, s.checkpoint.as_ref().err()?)))?;
+        Some(format!("step {step}: {error}"))
+    });
+    let audited = || audit(steps.map(StepRow::written)).err().map(|error| error.to_string());
+    let why = unknown.or_else(audited)?;
+    let id = open.row.id;
+    let text = format!(
+        "how far operation {id} came is not known: {why}; see `levelhead recovery show {id}`"
+    );
+    let (code, text) = (HoldCode::PlanningIncomplete, Redacted::new(&text));
+    Some((open.row.group.clone(), Hold { code, text, since: now }))
 }
 
 /// A journaled event as it is shown.

@@ -28,6 +28,7 @@ pub(crate) fn pauses(edit: &Edit) -> impl Iterator<Item = Fact> + '_ {
         | Edit::Start { .. }
         | Edit::Restart { .. }
         | Edit::Run { .. }
+        | Edit::Recover { .. }
         | Edit::Remove { .. } => (&[] as &[GroupId], false),
     };
     groups.iter().map(move |group| Fact::Paused(group.clone(), paused))

@@ -205,6 +205,7 @@ impl Loop {
             self.one_pass();
         }
         self.finish_releases();
+        self.finish_recoveries();
     }
 
     fn has_work(&self) -> bool {
@@ -251,7 +252,10 @@ impl Loop {
         }
         if std::mem::take(&mut self.news.listed) {
             self.look_for_missing();
+            self.look_for_health();
         }
+        // What a group that was being taken back refused may be taken up now.
+        self.news.file |= std::mem::take(&mut self.state.taken_back) && self.follow.is_some();
         self.finish_releases();
         self.unpublished = true;
     }

@@ -85,6 +85,10 @@ pub(crate) struct State {
     pub(crate) mode: Mode,
     /// Slots whose record changed outside a pass and is not written yet.
     pub(crate) unwritten: BTreeSet<LogicalNodeId>,
+    /// Attempts that a proof of restored health wants looked at.
+    pub(crate) looks: Vec<(LogicalNodeId, AttemptId)>,
+    /// True once an operation was taken back: what was refused meanwhile may be asked again.
+    pub(crate) taken_back: bool,
 }
 
 impl State {

@@ -45,11 +45,17 @@ pub enum HoldCode {
     /// An update has failed, and a hook completed on its way: what it did cannot be taken back.
     #[serde(rename = "rollback.irreversible-hook")]
     IrreversibleHook,
+    /// What was taken back does not serve again.
+    #[serde(rename = "rollback.restored-health-failed")]
+    RestoredHealthFailed,
+    /// An operation stands in the journal in a way that nobody can go by.
+    #[serde(rename = "rollback.planning-incomplete")]
+    PlanningIncomplete,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::CrashLoop,
         Self::Refused,
         Self::Implausible,
@@ -62,6 +68,8 @@ impl HoldCode {
         Self::UpdateStalled,
         Self::HookUnknown,
         Self::IrreversibleHook,
+        Self::RestoredHealthFailed,
+        Self::PlanningIncomplete,
     ];
 
     /// The stable text of the code.
@@ -79,12 +87,14 @@ impl HoldCode {
             Self::UpdateStalled => "update.stalled",
             Self::HookUnknown => "hook.unknown",
             Self::IrreversibleHook => "rollback.irreversible-hook",
+            Self::RestoredHealthFailed => "rollback.restored-health-failed",
+            Self::PlanningIncomplete => "rollback.planning-incomplete",
         }
     }
 
     /// True for what holds a group because its update has failed: another update, or none, ends it.
     pub const fn is_of_update(self) -> bool {
-        matches!(self, Self::UpdateStalled | Self::IrreversibleHook)
+        matches!(self, Self::UpdateStalled | Self::IrreversibleHook | Self::RestoredHealthFailed)
     }
 }
 

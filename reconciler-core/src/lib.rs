@@ -36,6 +36,7 @@ pub mod plan;
 pub mod reconcile;
 pub mod redact;
 mod request;
+pub mod saga;
 mod slot;
 pub mod time;
 mod workload;

@@ -3,9 +3,10 @@
 //! A refusal undoes this commit alone; a failure of the database ends the store.
 
 use reconciler_core::{
-    checkpoint::{OperationCheckpoint, StepCheckpoint, StepMark},
-    effect::Intent,
+    checkpoint::{Direction, OperationCheckpoint, OperationMarks, StepCheckpoint},
+    effect::{CommandKind, Intent},
     id::{Fence, OperationId},
+    plan::inverse,
     time::Timestamp,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
@@ -13,9 +14,9 @@ use serde::Serialize;
 
 use super::seam::{Commit, StoreError};
 use crate::{
-    codec::{num, parsed, time},
+    codec::{direction, num, parsed, time},
     event::{EventWrite, PassRow},
-    operation::{OperationStatus, OperationWrite},
+    operation::{OperationStatus, OperationWrite, Outcome},
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow, UsedPlan},
     scan,
     step::StepWrite,
@@ -55,6 +56,7 @@ impl Apply<'_> {
         let mut touched = Vec::new();
         for write in &commit.operations {
             self.open(write, at)?;
+            touched.extend(self.turn(write)?);
         }
         for step in &commit.steps {
             touched.push(self.step(step)?);
@@ -133,10 +135,14 @@ impl Apply<'_> {
     }
 
     fn open(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
-        let OperationWrite::Open { id, group, plan, goals } = write else { return Ok(()) };
+        let OperationWrite::Open { id, group, plan, goals, compensation } = write else {
+            return Ok(());
+        };
+        let back = compensation.as_ref().map(|back| encode("a way back", back)).transpose()?;
+        let sum = back.as_ref().map(|json| sum(&[&num(id.get()).to_le_bytes(), json]));
         let sql = "INSERT INTO operation (id, node_group, plan, fence, status, checkpoint, goals, \
-                   opened_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) \
-                   ON CONFLICT DO NOTHING";
+                   opened_at, updated_at, compensation, sum) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
         let values = params![
             num(id.get()),
             group.as_str(),
@@ -145,7 +151,9 @@ impl Apply<'_> {
             OperationStatus::Active.as_str(),
             OperationCheckpoint::IntentPersisted.to_string(),
             goals,
-            time(at)
+            time(at),
+            back,
+            sum
         ];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::OperationUsed(*id))),
@@ -154,36 +162,68 @@ impl Apply<'_> {
     }
 
     fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
+        if let OperationWrite::Abandon { group } = write {
+            let sql = "UPDATE operation SET status = ?2, updated_at = ?3, closed_at = ?3 \
+                       WHERE node_group = ?1 AND status = 'active'";
+            let status = OperationStatus::Closed(Outcome::Interrupted).as_str();
+            return self.run(sql, params![group.as_str(), status, time(at)]).map(drop);
+        }
         let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
-        let not_open = || Fault::Refused(StoreError::OperationNotOpen(*id));
-        let derived = self
-            .prepare("SELECT checkpoint FROM operation WHERE id = ?1 AND status = 'active'")?
-            .query_row([num(id.get())], |row| parsed(row, "checkpoint"))
-            .optional()?
-            .ok_or_else(not_open)?;
-        let sql = "UPDATE operation SET status = ?2, checkpoint = ?3, superseded_by = ?4, \
-                   updated_at = ?5, closed_at = ?5 WHERE id = ?1";
+        // What its steps came to is kept as it stands, also where nobody can read it.
+        let sql = "UPDATE operation SET status = ?2, checkpoint = coalesce(?3, checkpoint), \
+                   superseded_by = ?4, updated_at = ?5, closed_at = ?5 \
+                   WHERE id = ?1 AND status = 'active'";
         let values = params![
             num(id.get()),
             OperationStatus::Closed(*outcome).as_str(),
-            outcome.checkpoint(derived).to_string(),
+            outcome.checkpoint().map(|own| own.to_string()),
             superseded_by.map(|id| num(id.get())),
             time(at)
         ];
-        self.run(sql, values).map(drop)
+        match self.run(sql, values)? {
+            0 => Err(Fault::Refused(StoreError::OperationNotOpen(*id))),
+            _closed => Ok(()),
+        }
+    }
+
+    /// Notes which way an open operation goes, and how what served before fares; gives it back to be derived.
+    fn turn(&mut self, write: &OperationWrite) -> Result<Option<OperationId>, Fault> {
+        let (id, changed) = match write {
+            OperationWrite::TurnBack { id, plan } => {
+                let sql = "UPDATE operation SET direction = ?2, rollback_plan = ?3, restored = NULL \
+                           WHERE id = ?1 AND status = 'active'";
+                let values = params![num(id.get()), Direction::Rollback.as_str(), plan.to_string()];
+                (id, self.run(sql, values)?)
+            }
+            OperationWrite::Restored { id, proven } => {
+                let sql = "UPDATE operation SET restored = ?2 WHERE id = ?1 AND status = 'active'";
+                (id, self.run(sql, params![num(id.get()), proven])?)
+            }
+            OperationWrite::Open { .. }
+            | OperationWrite::Abandon { .. }
+            | OperationWrite::Close { .. } => return Ok(None),
+        };
+        match changed {
+            0 => Err(Fault::Refused(StoreError::OperationNotOpen(*id))),
+            _turned => Ok(Some(*id)),
+        }
     }
 
     /// Notes what became of a step. A late result of a closed operation is kept as well: it happened.
     fn step(&mut self, write: &StepWrite) -> Result<OperationId, Fault> {
         let unknown = || Fault::Refused(StoreError::StepUnknown(write.step));
-        let (operation, slot) = self
-            .prepare("SELECT operation, slot FROM step WHERE id = ?1")?
+        let (operation, slot, before, direction) = self
+            .prepare("SELECT operation, slot, checkpoint, direction FROM step WHERE id = ?1")?
             .query_row([num(write.step.get())], |row| {
-                Ok((row.get::<_, i64>("operation")?, parsed(row, "slot")?))
+                // What nobody can read is no reason to refuse what came after it.
+                let before = row.get_ref("checkpoint")?.as_str()?.parse().ok();
+                let operation: i64 = row.get("operation")?;
+                Ok((operation, parsed(row, "slot")?, before, direction(row)?))
             })
             .optional()?
             .ok_or_else(unknown)?;
-        let checkpoint = StepCheckpoint::new(slot, write.mark);
+        let before = before.map(|before: StepCheckpoint| before.mark);
+        let checkpoint = StepCheckpoint::new(slot, write.mark.settled(before, direction));
         // What was sent in full is for those who look into a doubt; once it ended, its kind is enough.
         let sql = "UPDATE step SET checkpoint = ?2, rank = CASE WHEN rank IS NULL THEN NULL \
                    ELSE ?3 END, result = ?4, finished_at = ?5, \
@@ -205,20 +245,19 @@ impl Apply<'_> {
             let (found, mine) = (intent.fence, self.fence);
             return Err(Fault::Refused(StoreError::IntentFence { step, found, mine }));
         }
-        let open = self
-            .prepare("SELECT 1 FROM operation WHERE id = ?1 AND status = 'active'")?
-            .exists([num(operation.get())])?;
-        if !open {
-            return Err(Fault::Refused(StoreError::OperationNotOpen(operation)));
-        }
+        let direction = self
+            .prepare("SELECT direction FROM operation WHERE id = ?1 AND status = 'active'")?
+            .query_row([num(operation.get())], direction)
+            .optional()?
+            .ok_or(Fault::Refused(StoreError::OperationNotOpen(operation)))?;
         let slot = intent.slot.to_string();
         // The planner has no statistics here and would walk all current steps of the operation.
         let sql = "UPDATE step INDEXED BY step_of_operation SET rank = NULL \
                    WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
         self.run(sql, params![num(operation.get()), slot])?;
-        let checkpoint = StepCheckpoint::new(intent.slot.clone(), StepMark::EffectPending);
+        let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());
         let sql = "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-                   ?13, '', ?14, NULL) ON CONFLICT DO NOTHING";
+                   ?13, '', ?14, NULL, ?15, ?16) ON CONFLICT DO NOTHING";
         let values = params![
             num(step.get()),
             num(operation.get()),
@@ -233,7 +272,9 @@ impl Apply<'_> {
             encode("an intent", &intent.action)?,
             checkpoint.to_string(),
             checkpoint.class().rank(),
-            time(at)
+            time(at),
+            direction.as_str(),
+            inverse(intent.action.kind()).map(CommandKind::as_str)
         ];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::StepUsed(step))),
@@ -243,10 +284,31 @@ impl Apply<'_> {
 
     /// Brings an open operation's checkpoint to what its steps say.
     fn derive(&mut self, operation: OperationId, at: Timestamp) -> Applied {
-        let sql = "UPDATE operation SET updated_at = ?2, checkpoint = (SELECT checkpoint FROM step \
-                   INDEXED BY step_by_rank WHERE operation = ?1 AND rank IS NOT NULL \
-                   ORDER BY rank DESC, id DESC LIMIT 1) WHERE id = ?1 AND status = 'active'";
-        self.run(sql, params![num(operation.get()), time(at)]).map(drop)
+        let top = self
+            .prepare(
+                "SELECT rank, checkpoint FROM step INDEXED BY step_by_rank \
+                 WHERE operation = ?1 AND rank IS NOT NULL ORDER BY rank DESC, id DESC LIMIT 1",
+            )?
+            .query_row([num(operation.get())], |row| {
+                Ok((row.get::<_, u8>("rank")?, row.get::<_, String>("checkpoint")?))
+            })
+            .optional()?;
+        let restored: Option<Option<bool>> = self
+            .prepare("SELECT restored FROM operation WHERE id = ?1 AND status = 'active'")?
+            .query_row([num(operation.get())], |row| row.get("restored"))
+            .optional()?;
+        let Some(restored) = restored else { return Ok(()) };
+        let own = OperationMarks { restored }.checkpoint();
+        // What the operation says itself stands over a step of the same class.
+        let own =
+            own.filter(|own| top.as_ref().is_none_or(|(rank, _)| *rank <= own.row().class.rank()));
+        let stands = match (own, top) {
+            (Some(own), _) => own.to_string(),
+            (None, Some((_, step))) => step,
+            (None, None) => OperationCheckpoint::IntentPersisted.to_string(),
+        };
+        let sql = "UPDATE operation SET updated_at = ?2, checkpoint = ?3 WHERE id = ?1";
+        self.run(sql, params![num(operation.get()), time(at), stands]).map(drop)
     }
 
     fn record(&mut self, write: &RecordWrite) -> Applied {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use reconciler_core::{
-    checkpoint::{OperationCheckpoint, StepCheckpoint, derive_operation},
+    checkpoint::{Direction, OperationCheckpoint, StepCheckpoint, derive_operation},
     effect::Intent,
     hold::Hold,
     id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, StepId},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     event::{EventRow, EventWrite, PassRow},
-    operation::{OpenOperation, OperationRow, OperationStatus, OperationWrite},
+    operation::{OpenOperation, OperationRow, OperationStatus, OperationWrite, Outcome},
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow},
     scan::{EVENTS_TAIL, Recovered},
     step::{StepRow, StepWrite},
@@ -193,8 +193,11 @@ impl State {
         {
             return Err(StoreError::PlanUsed(plan.hash));
         }
-        commit.operations.iter().try_for_each(|write| self.open(write, fence, at))?;
         let mut touched = BTreeSet::new();
+        for write in &commit.operations {
+            self.open(write, fence, at)?;
+            touched.extend(self.turn(write)?);
+        }
         for write in &commit.steps {
             touched.insert(self.step(write)?);
         }
@@ -218,7 +221,9 @@ impl State {
         fence: Fence,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let OperationWrite::Open { id, group, plan, goals } = write else { return Ok(()) };
+        let OperationWrite::Open { id, group, plan, goals, compensation } = write else {
+            return Ok(());
+        };
         let row = OperationRow {
             id: *id,
             group: group.clone(),
@@ -228,6 +233,10 @@ impl State {
             checkpoint: Ok(OperationCheckpoint::IntentPersisted),
             superseded_by: None,
             goals: goals.clone(),
+            direction: Direction::Forward,
+            rollback_plan: None,
+            compensation: compensation.clone(),
+            restored: None,
             opened_at: at,
             updated_at: at,
             closed_at: None,
@@ -241,19 +250,52 @@ impl State {
     }
 
     fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Result<(), StoreError> {
+        if let OperationWrite::Abandon { group } = write {
+            let open = |row: &&mut OperationRow| row.status == OperationStatus::Active;
+            let of = self.operations.values_mut().filter(|row| row.group == *group).filter(open);
+            for row in of {
+                row.status = OperationStatus::Closed(Outcome::Interrupted);
+                (row.updated_at, row.closed_at) = (at, Some(at));
+            }
+            return Ok(());
+        }
         let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
         let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
         row.status = OperationStatus::Closed(*outcome);
-        row.checkpoint = row.checkpoint.clone().map(|derived| outcome.checkpoint(derived));
+        if let Some(own) = outcome.checkpoint() {
+            row.checkpoint = Ok(own);
+        }
         row.superseded_by = *superseded_by;
         row.updated_at = at;
         row.closed_at = Some(at);
         Ok(())
     }
 
+    fn turn(&mut self, write: &OperationWrite) -> Result<Option<OperationId>, StoreError> {
+        match write {
+            OperationWrite::TurnBack { id, plan } => {
+                let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
+                row.direction = Direction::Rollback;
+                row.rollback_plan = Some(*plan);
+                row.restored = None;
+                Ok(Some(*id))
+            }
+            OperationWrite::Restored { id, proven } => {
+                let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
+                row.restored = Some(*proven);
+                Ok(Some(*id))
+            }
+            OperationWrite::Open { .. }
+            | OperationWrite::Abandon { .. }
+            | OperationWrite::Close { .. } => Ok(None),
+        }
+    }
+
     fn step(&mut self, write: &StepWrite) -> Result<OperationId, StoreError> {
         let row = self.steps.get_mut(&write.step).ok_or(StoreError::StepUnknown(write.step))?;
-        row.checkpoint = Ok(StepCheckpoint::new(row.slot.clone(), write.mark));
+        let before = row.checkpoint.as_ref().ok().map(|before| before.mark);
+        let mark = write.mark.settled(before, row.direction);
+        row.checkpoint = Ok(StepCheckpoint::new(row.slot.clone(), mark));
         row.result = write.result.clone();
         row.finished_at = write.finished_at;
         Ok(row.operation)
@@ -269,18 +311,19 @@ impl State {
         if found != mine {
             return Err(StoreError::IntentFence { step, found, mine });
         }
-        if self.active(operation).is_none() {
-            return Err(StoreError::OperationNotOpen(operation));
-        }
-        if self.steps.insert(step, StepRow::pending(intent, at)).is_some() {
+        let open = self.active(operation).ok_or(StoreError::OperationNotOpen(operation))?;
+        let direction = open.direction;
+        if self.steps.insert(step, StepRow::pending(intent, direction, at)).is_some() {
             return Err(StoreError::StepUsed(step));
         }
         Ok(operation)
     }
 
     fn derive(&mut self, operation: OperationId, at: Timestamp) {
+        let marks = self.active(operation).map(|row| row.marks()).unwrap_or_default();
         let steps = self.steps.values().filter(|step| step.operation == operation);
-        let derived = derive_operation(steps.filter_map(|step| step.checkpoint.clone().ok()));
+        let steps = steps.filter_map(|step| step.checkpoint.clone().ok());
+        let derived = derive_operation(steps, marks);
         if let Some(row) = self.active(operation) {
             row.checkpoint = Ok(derived);
             row.updated_at = at;

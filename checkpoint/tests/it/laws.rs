@@ -18,7 +18,7 @@ use reconciler_core::{
 };
 
 use crate::world::{
-    event, facts, home, intent, keep, open, opened, pass, put, shape_row, slot, used,
+    event, facts, home, intent, keep, open, opened, pass, plan, put, shape_row, slot, used,
 };
 
 /// A small generator (xorshift), so that a seed is a whole story.
@@ -61,12 +61,25 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
         commit.operations.push(opened(known.next_operation.get() - dice.below(8) / 7));
     }
     if dice.one_in(8) {
-        let outcomes = [Outcome::Succeeded, Outcome::Failed, Outcome::Interrupted];
+        let outcomes =
+            [Outcome::Succeeded, Outcome::Failed, Outcome::Interrupted, Outcome::Compensated];
         commit.operations.push(OperationWrite::Close {
             id: dice.pick(&open).unwrap_or(OperationId::new(1)),
-            outcome: outcomes[usize::try_from(dice.below(3)).unwrap()],
+            outcome: outcomes[usize::try_from(dice.below(4)).unwrap()],
             superseded_by: dice.one_in(2).then(|| OperationId::new(99)),
         });
+    }
+    let id = dice.pick(&open).unwrap_or(OperationId::new(1));
+    match dice.below(16) {
+        0 => commit.operations.push(OperationWrite::TurnBack { id, plan: plan(n) }),
+        1 => {
+            let proven = dice.one_in(2);
+            commit.operations.push(OperationWrite::Restored { id, proven });
+        }
+        2 if dice.one_in(3) => {
+            commit.operations.push(OperationWrite::Abandon { group: slot(0).group });
+        }
+        _ => {}
     }
     for _ in 0..dice.below(3) {
         let marks = StepMark::ALL;
@@ -112,6 +125,7 @@ fn rollout_write(n: u64) -> Option<RolloutWrite> {
         patience: Millis::from_secs(n),
         deadline: n.is_multiple_of(3).then(|| Timestamp::from_millis(n)),
         paused: n.is_multiple_of(4),
+        failing: None,
         hooked: n.is_multiple_of(2).then(|| Hooked { slot: slot(0), point: HookPoint::PostStart }),
     };
     let rollout = (!n.is_multiple_of(15)).then_some(rollout);

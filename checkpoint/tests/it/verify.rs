@@ -173,8 +173,11 @@ fn older(dir: &Path) {
         INSERT INTO owner SELECT only_row, run, name, pid, started_at, host, fence FROM new.owner;
         INSERT INTO shape SELECT generation, shape, source, who, plan, file_digest, at FROM new.shape;
         INSERT INTO used_plan SELECT hash, serial, at FROM new.used_plan;
-        INSERT INTO operation SELECT * FROM new.operation;
-        INSERT INTO step SELECT * FROM new.step;
+        INSERT INTO operation SELECT id, node_group, plan, fence, status, checkpoint, superseded_by, goals,
+            opened_at, updated_at, closed_at FROM new.operation;
+        INSERT INTO step SELECT id, operation, slot, ordinal, attempt, provider, kind, idem, fence, timeout,
+            command, checkpoint, CASE rank WHEN 7 THEN 4 ELSE rank END, result, started_at, finished_at
+            FROM new.step;
         INSERT INTO record SELECT slot, record FROM new.record;
         INSERT INTO event SELECT * FROM new.event;
         INSERT INTO pass SELECT * FROM new.pass";
@@ -189,7 +192,11 @@ fn older(dir: &Path) {
 fn an_older_journal_is_brought_up_whole() {
     let home = home();
     let dir = home.path().join("run");
-    let before = some_life(&dir);
+    let mut before = some_life(&dir);
+    // Ways back were not written down yet; inverses are.
+    for open in &mut before.open_operations {
+        open.row.compensation = None;
+    }
     older(&dir);
     assert!(matches!(verify::journal(&dir), Err(OpenError::OlderSchema { found: 2, .. })));
     let (journal, recovered) = open(&dir);

@@ -27,6 +27,7 @@ use reconciler_core::{
         PlanHash, PlanSerial, StepId, Uuid,
     },
     observed::{Backoff, NodeRecord},
+    saga::Compensation,
     time::{Millis, Timestamp},
 };
 use tempfile::TempDir;
@@ -143,6 +144,7 @@ pub(crate) fn opened(id: u64) -> OperationWrite {
         group: "web".parse().unwrap(),
         plan: plan(id),
         goals: format!("{{\"goal\":{id}}}"),
+        compensation: id.is_multiple_of(2).then(|| Compensation { before: None }),
     }
 }
 

@@ -53,6 +53,7 @@ impl Store for Forgetful {
             group: slot.group.clone(),
             plan: PlanHash::of(b"bench"),
             goals: String::new(),
+            compensation: None,
         };
         let operations = operations.into_iter().map(open).collect();
         let mut store = MemoryStore::new();

@@ -99,6 +99,7 @@ pub(crate) fn sealed(ticket: Ticket, fence: Fence, intents: Vec<Intent>) -> Opti
         group: intent.slot.group.clone(),
         plan: PlanHash::of(b"never written"),
         goals: String::new(),
+        compensation: None,
     });
     let operations = open.collect();
     store.submit(Commit { operations, intents, ..Commit::default() });

@@ -6,6 +6,7 @@ mod basis;
 mod drift;
 mod explain;
 mod plan;
+mod recovery;
 mod reply;
 mod run;
 
@@ -13,7 +14,8 @@ pub use basis::Basis;
 pub use drift::DriftView;
 pub use explain::{BlockerView, ExplainView, FactValue, FactView};
 pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};
-pub use reply::{Edit, Refusal, RefusalKind, ReleaseView};
+pub use recovery::{CheckpointView, OperationView, OwnerView, RecoveryStepView, RecoveryView};
+pub use reply::{Edit, RecoveryVerb, Refusal, RefusalKind, ReleaseView};
 pub use run::{
     DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, OutstandingView,
     PassView, ProviderView, RunState, RunView, SecondView, UpdateView, VIEW_SCHEMA, WaitsForView,

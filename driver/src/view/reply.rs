@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reconciler_core::{
     desired::ClusterShape,
-    id::{GroupId, PlanHash},
+    id::{GroupId, OperationId, PlanHash},
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,11 +63,44 @@ pub enum Edit {
         /// The groups.
         groups: Vec<GroupId>,
     },
+    /// An open operation is gone on with, taken back, or closed where it stands.
+    Recover {
+        /// Which one.
+        operation: OperationId,
+        /// What is to become of it.
+        verb: RecoveryVerb,
+    },
     /// The named groups go, with all of their nodes.
     Remove {
         /// The groups.
         groups: Vec<GroupId>,
     },
+}
+
+/// What becomes of an open operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryVerb {
+    /// Its holds end, and it goes on the way that it goes.
+    Resume,
+    /// Its group goes back to what it was before.
+    Rollback,
+    /// Its holds end and it is closed; what is still missing is planned anew.
+    Release,
+}
+
+impl RecoveryVerb {
+    /// Every verb.
+    pub const ALL: [Self; 3] = [Self::Resume, Self::Rollback, Self::Release];
+
+    /// Its name, as it is typed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Resume => "resume",
+            Self::Rollback => "rollback",
+            Self::Release => "release",
+        }
+    }
 }
 
 /// What kind of refusal it is; decides the exit code.

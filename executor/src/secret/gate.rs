@@ -47,6 +47,11 @@ impl Secrets {
         }
     }
 
+    /// A look at a node of `group` that was asked for beside the dispatcher, cleaned like its reports.
+    pub fn look(&self, group: &GroupId, look: Look) -> Look {
+        self.of(group).look(look)
+    }
+
     /// `listing` with texts that may be kept and shown.
     pub fn listing(&self, listing: Listing) -> Listing {
         let needles = self.needles();

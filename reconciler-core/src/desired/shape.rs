@@ -161,6 +161,17 @@ impl ClusterShape {
         Self { groups, generation: self.generation.next(), ..self.clone() }
     }
 
+    /// The same shape with `group` in the place of the one of its name, or added, as the next generation.
+    ///
+    /// # Errors
+    /// Refuses what `new` refuses.
+    pub fn with_group(&self, group: RunNodeGroupSpec) -> Result<Self, ShapeError> {
+        let others = self.groups.values().filter(|other| other.group != group.group);
+        let mut groups: Vec<_> = others.map(|other| RunNodeGroupSpec::clone(other)).collect();
+        groups.push(group);
+        Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)
+    }
+
     /// The same shape with every count at zero, as the next generation.
     #[must_use]
     pub fn emptied(&self) -> Self {

@@ -116,7 +116,10 @@ fn group(
     if let Some(hold) = state.and_then(GroupState::hold) {
         let doubt = match hold.code {
             // Nothing of what was observed is in doubt.
-            HoldCode::UpdateStalled | HoldCode::IrreversibleHook => None,
+            HoldCode::UpdateStalled
+            | HoldCode::IrreversibleHook
+            | HoldCode::RestoredHealthFailed
+            | HoldCode::PlanningIncomplete => None,
             HoldCode::MassUnhealthy => {
                 Some((DriftKind::MassUnhealthy, "too many look broken at once to act on it"))
             }

@@ -47,7 +47,9 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::ExitUnknown
         | HoldCode::UpdateStalled
         | HoldCode::HookUnknown
-        | HoldCode::IrreversibleHook => return None,
+        | HoldCode::IrreversibleHook
+        | HoldCode::RestoredHealthFailed
+        | HoldCode::PlanningIncomplete => return None,
     };
     let both = (expected, hold.text.to_string());
     Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason).of_hold())

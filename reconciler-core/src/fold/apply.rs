@@ -209,6 +209,8 @@ pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
         | HoldCode::ExitUnknown
         | HoldCode::UpdateStalled
         | HoldCode::HookUnknown
-        | HoldCode::IrreversibleHook => false,
+        | HoldCode::IrreversibleHook
+        | HoldCode::RestoredHealthFailed
+        | HoldCode::PlanningIncomplete => false,
     }
 }

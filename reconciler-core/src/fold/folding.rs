@@ -4,7 +4,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::{NoteKind, Settlement, StepEnd, fact::Verdict};
+use super::{NoteKind, Settlement, StepEnd, fact::Verdict, saga::Before};
 use crate::{
     desired::HookPoint,
     effect::ActionKind,
@@ -149,14 +149,16 @@ impl ClusterState {
         let mut verdict = Verdict::Stale;
         let (mut notes, mut settled) = (Vec::new(), Vec::new());
         let quiet = self.quiet;
-        let (mut beside, mut hooked) = (None, None);
+        let (mut beside, mut hooked, mut failing) = (None, None, None);
         self.change(slot, now, |record| {
             let Some(record) = pick(record, side) else { return false };
             beside = (side == Side::Second).then_some(record.attempt.ordinal);
+            let (before, revision) = (Before::of(record), record.revision);
             let (told, ended) = (Vec::new(), Vec::new());
             let mut folding =
                 Folding { record, now, notes: told, settled: ended, hooked: None, quiet };
             verdict = fold(&mut folding);
+            failing = before.turned(&folding).map(|why| (revision, why));
             (notes, settled, hooked) = (folding.notes, folding.settled, folding.hooked);
             verdict == Verdict::Applied
         });
@@ -166,6 +168,9 @@ impl ClusterState {
         self.tell_all(slot, notes, settled);
         if let Some(point) = hooked {
             self.note_hook(slot, point);
+        }
+        if let Some((revision, why)) = failing {
+            self.note_failing(slot, revision, why);
         }
         verdict
     }

@@ -173,6 +173,9 @@ impl ClusterState {
             self.mark_group(group, 0);
             let now = self.latest;
             if let Some(rollout) = self.rollouts.get_mut(group) {
+                if hold.code.is_of_update() {
+                    rollout.failing = None;
+                }
                 rollout.begin_patience(now);
                 self.dirty_rollouts.insert(group.clone());
             }

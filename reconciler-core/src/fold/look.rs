@@ -195,7 +195,7 @@ pub(super) fn fold_released(f: &mut Folding<'_>, seen: Option<&Look>) {
         Some(Look::Present { .. }) => {
             let message =
                 Redacted::new("the provider reported success, and the lease is still there");
-            f.settle(StepEnd::NoEffect, message.clone());
+            f.settle(StepEnd::NotDone, message.clone());
             f.record.pending = None;
             f.tell(NoteKind::Failure {
                 command: Some(CommandKind::DestroyLease.into()),

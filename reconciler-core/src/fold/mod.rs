@@ -18,6 +18,7 @@ mod presence;
 mod report;
 mod rollout;
 mod seen;
+mod saga;
 mod stages;
 
 pub(crate) use apply::forbids_everything;

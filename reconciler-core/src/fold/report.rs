@@ -151,7 +151,21 @@ fn goes_on(f: &mut Folding<'_>, outcome: EffectOutcome) {
 }
 
 fn fold_definite(f: &mut Folding<'_>, kind: ActionKind, error: &EffectFailure, seen: Option<Look>) {
-    f.settle(StepEnd::NoEffect, error.message.clone());
+    let end = match error.class {
+        FailureClass::Withdrawn => StepEnd::NotBegun,
+        FailureClass::Fenced => StepEnd::ContextStale,
+        FailureClass::Auth
+        | FailureClass::Quota
+        | FailureClass::Capacity
+        | FailureClass::RateLimited { .. }
+        | FailureClass::NotFound
+        | FailureClass::Invalid
+        | FailureClass::Unavailable
+        | FailureClass::TimedOut
+        | FailureClass::Crashed
+        | FailureClass::Workload => StepEnd::NoEffect,
+    };
+    f.settle(end, error.message.clone());
     f.record.pending = None;
     let note = NoteKind::Failure { command: Some(kind), message: error.message.clone() };
     if matches!(error.class, FailureClass::RateLimited { .. } | FailureClass::Withdrawn) {

@@ -34,6 +34,7 @@ impl ClusterState {
                     paused: false,
                     // What was done under an update that this one follows half way is not undone by it either.
                     hooked: self.rollouts.get(group).and_then(|known| known.hooked.clone()),
+                    failing: None,
                 };
                 rollout.begin_patience(now);
                 self.tell_update(group, begins(&rollout));

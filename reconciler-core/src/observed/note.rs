@@ -19,6 +19,12 @@ pub enum StepEnd {
     Verified,
     /// It surely had no effect.
     NoEffect,
+    /// It was taken back before it began.
+    NotBegun,
+    /// The provider said that it was done, and a look showed that it was not.
+    NotDone,
+    /// What it was confirmed against no longer holds: a newer controller has the run.
+    ContextStale,
     /// It may have had one; looks decide.
     Ambiguous,
     /// It may have had one, and the driver that knew is gone; looks decide.

@@ -11,6 +11,7 @@ use crate::{
     desired::{HookPoint, NodeSpec},
     hold::HoldCode,
     id::{LogicalNodeId, RevisionDigest},
+    redact::Redacted,
     time::{Millis, Timestamp},
 };
 
@@ -30,6 +31,15 @@ pub struct Hooked {
     pub slot: LogicalNodeId,
     /// Which hook.
     pub point: HookPoint,
+}
+
+/// An attempt of the new revision that failed in a way that turns the update back (D4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// Of which slot.
+    pub slot: LogicalNodeId,
+    /// What went wrong, cleaned.
+    pub why: Redacted,
 }
 
 /// A group's update under way.
@@ -54,6 +64,9 @@ pub struct Rollout {
     /// The first hook of the group that completed since it began, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooked: Option<Hooked>,
+    /// The first attempt of the new revision whose failure turns it back, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
 }
 
 /// Why an update moves no node at present.

@@ -23,5 +23,5 @@ pub use impact::Impact;
 pub use key::StepKey;
 pub use lifecycle::LifecyclePlan;
 pub use project::{ProjectError, project};
-pub use step::{Condition, PlanStep};
+pub use step::{Condition, PlanStep, inverse};
 pub use stored::{Specs, StoredPlan, StoredPlanError};

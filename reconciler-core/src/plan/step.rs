@@ -151,7 +151,7 @@ impl PlanStep {
 }
 
 /// What undoes a step (clarification of actions and inverses in the design); what a hook did, nothing does.
-pub(super) const fn inverse(action: ActionKind) -> Option<CommandKind> {
+pub const fn inverse(action: ActionKind) -> Option<CommandKind> {
     let ActionKind::Command(command) = action else { return None };
     match command {
         CommandKind::CreateLease => Some(CommandKind::DestroyLease),

@@ -21,7 +21,7 @@ use crate::{
     hold::Hold,
     id::LogicalNodeId,
     observed::{
-        ClusterState, DeleteReason, GroupState, HookFacts, Hooked, NodeStage, Side, next_due,
+        ClusterState, DeleteReason, Failing, GroupState, HookFacts, Hooked, NodeStage, Side, next_due,
     },
     time::Timestamp,
 };
@@ -208,6 +208,12 @@ impl Sight<'_> {
             facts.extend(hooked.map(|Hooked { slot, point }| {
                 ("no way back past", text(format_args!("the {} hook of {slot}", point.as_str())))
             }));
+            let failing = rollout.failing.as_ref();
+            facts.extend(
+                failing.map(|Failing { slot, why }| {
+                    ("failed at", text(format_args!("{slot}: {why}")))
+                }),
+            );
         }
         let second = self.record.and_then(|record| record.side(Side::Second));
         facts.extend(second.map(|second| ("beside", text(second.stage.name().as_str()))));

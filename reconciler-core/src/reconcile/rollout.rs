@@ -1,13 +1,14 @@
 //! When an update begins, comes on, has failed, and is over (R175, C10, D4).
 
-use alloc::{boxed::Box, format};
+use alloc::{boxed::Box, format, string::String};
 
 use crate::{
     desired::{GroupKind, OnFailure, RunNodeGroupSpec},
     hold::HoldCode,
     id::RevisionDigest,
-    observed::{GroupState, Hooked, Prior, Rollout},
+    observed::{Failing, GroupState, Hooked, Prior, Rollout},
     redact::Redacted,
+    saga::{Decision, HoldMark, of_wave},
     time::{Millis, Timestamp},
 };
 
@@ -99,10 +100,13 @@ fn failed(
     now: Timestamp,
 ) -> Option<RolloutChange> {
     let deadline = known.deadline.filter(|_| state.hold().is_none())?;
-    let why = if state.stuck(known.target) > 0 {
-        "a node of the new revision is held"
+    let failing = known.failing.as_ref().filter(|_| deadline <= now || turns_back(known, state));
+    let why = if let Some(Failing { slot, why }) = failing {
+        format!("{slot}: {why}")
+    } else if state.stuck(known.target) > 0 {
+        String::from("a node of the new revision is held")
     } else if deadline <= now {
-        "no further node of the new revision became ready in time"
+        String::from("no further node of the new revision became ready in time")
     } else {
         return None;
     };
@@ -116,7 +120,7 @@ fn failed(
     match (wanted.policy.update.on_failure, &known.prior) {
         (OnFailure::Hold, _) => hold("it stays as it is until it is released or changed"),
         (OnFailure::Rollback, _) if known.reverts => {
-            hold("it was itself a way back, so it is not reverted")
+            fail(HoldCode::RestoredHealthFailed, "it was itself a way back, so it is not reverted")
         }
         (OnFailure::Rollback, None) => hold("nothing served before, so there is no way back"),
         (OnFailure::Rollback, Some(prior)) => {
@@ -136,4 +140,13 @@ fn failed(
             Some(RolloutChange::Revert { to, text: Redacted::new(&text) })
         }
     }
+}
+
+/// True if the failure that was noted is what counts among all that the wave came to: a doubt of another node of the
+/// new revision comes first, and is looked into before anything is taken back (R129).
+fn turns_back(known: &Rollout, state: &GroupState) -> bool {
+    let attempts = state.records().flat_map(|record| record.attempts());
+    let doubted = attempts.filter(|one| one.revision == known.target && one.ambiguity.is_some());
+    let doubts = doubted.map(|_| Decision::Hold(HoldMark::AmbiguousEffect));
+    of_wave(doubts.chain([Decision::CompensateEarlier])).is_some_and(Decision::turns_back)
 }

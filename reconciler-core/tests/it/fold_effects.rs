@@ -233,7 +233,7 @@ fn an_effect_that_was_taken_back_charges_nothing() {
         let record = of(&state, SLOT);
         assert_eq!((record.backoff.failures, record.backoff.not_before), (0, None));
         assert!(record.pending.is_none() && record.retry.is_none() && record.hold.is_none());
-        assert_eq!(ends(&mut state), [StepEnd::NoEffect]);
+        assert_eq!(ends(&mut state), [StepEnd::NotBegun]);
         let plan = reconcile(&state, &shape(&[("web", 1)]), at(1));
         assert!(command(&plan).is_some());
     }

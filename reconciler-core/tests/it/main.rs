@@ -2,6 +2,7 @@
 
 mod brakes;
 mod canonical;
+mod checkpoints;
 mod clock;
 mod drift;
 mod edges;
@@ -38,6 +39,7 @@ mod revisions;
 mod rollout;
 mod rollout_ends;
 mod rollout_frozen;
+mod saga;
 mod shapes;
 mod thing;
 mod told;

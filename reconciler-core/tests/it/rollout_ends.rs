@@ -115,7 +115,7 @@ fn never_a_revert_of_a_revert() {
     run(&mut world, 300, |n, kind| refuse(n > 1 && kind == CommandKind::StartBootstrap));
     assert_eq!(world.reverts, 1);
     let hold = world.state.group(&group("web")).and_then(|g| g.hold().cloned()).expect("a hold");
-    assert_eq!(hold.code, HoldCode::UpdateStalled);
+    assert_eq!(hold.code, HoldCode::RestoredHealthFailed);
     assert!(hold.text.to_string().contains("it was itself a way back"), "{}", hold.text);
     // Going down is planned to its end, though the group is held.
     let down = plan_of(&world.state, &world.shape.emptied(), Scope::All, world.now);

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reconciler_core::id::{GroupId, PlanHash};
 
-use super::journal::JournalVerb;
+use super::{journal::JournalVerb, recovery_args::RecoveryCommand, update::UpdateWhat};
 
 /// Keeps a fleet of nodes at the shape that you declared.
 #[derive(Debug, Parser)]
@@ -317,6 +317,14 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "HASH")]
         confirm: Option<PlanHash>,
     },
+    /// List what is open and could be recovered, and go on with it, take it back, or close it.
+    #[command(args_conflicts_with_subcommands = true)]
+    Recovery {
+        #[command(flatten)]
+        file: FileFlag,
+        #[command(subcommand)]
+        verb: Option<RecoveryCommand>,
+    },
     /// Write the live counts into the file, with its comments kept.
     Export {
         #[command(flatten)]
@@ -358,21 +366,6 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
     },
-}
-
-/// What happens to an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct UpdateWhat {
-    /// Let no further node that serves give way.
-    #[arg(long)]
-    pub(crate) pause: bool,
-    /// Let it go on.
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Go back to what served before it.
-    #[arg(long)]
-    pub(crate) rollback: bool,
 }
 
 /// How log lines look.

@@ -8,7 +8,7 @@ use std::{
 use driver::{
     Begin, Face, Offline, Source, StopReason,
     api::CallError,
-    view::{Edit, OutstandingView, PlanView, RunState, RunView, WaitsForView},
+    view::{Edit, OutstandingView, PlanView, RecoveryVerb, RunState, RunView, WaitsForView},
 };
 use reconciler_core::id::{Generation, PlanHash};
 use tokio::time::Instant;
@@ -108,7 +108,12 @@ async fn go(
     let source = Source { face: Face::Cli, who: who() };
     let pauses = matches!(edit, Edit::Pause { .. });
     let resumes = matches!(edit, Edit::Resume { .. });
+    let closes = matches!(edit, Edit::Recover { verb: RecoveryVerb::Release, .. });
     let generation = apply(context, session, edit, hash, source, going).await?;
+    if closes {
+        out::note("closed where it stands; what is missing is planned anew by the driver");
+        return Ok(Exit::Done);
+    }
     if going.detach {
         out::note(if resumes {
             format!("accepted; the update goes on, at generation {generation} as before")

@@ -14,6 +14,8 @@ use super::{
     exit::{Exit, Failure, Outcome},
     explain, export, init, journal, logging, logs, node, out, plan,
     power::{self, Ask},
+    recovery,
+    recovery_args::RecoveryCommand,
     release, scale, status, up, update, validate, watch,
 };
 use crate::place::Place;
@@ -117,6 +119,7 @@ fn file_of(verb: &RunVerb) -> &Path {
         | RunVerb::Logs { file, .. }
         | RunVerb::Release { file, .. }
         | RunVerb::Doctor { file, .. } => &file.file,
+        RunVerb::Recovery { file, verb } => &verb.as_ref().map_or(file, RecoveryCommand::file).file,
         RunVerb::Scale { rest, .. }
         | RunVerb::Stop { rest, .. }
         | RunVerb::Start { rest, .. }
@@ -171,6 +174,7 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Release { subject, file, confirm } => {
             release::run(&context(&file.file)?, &subject, confirm).await
         }
+        RunVerb::Recovery { file, verb } => recover(global, catalogue, &file.file, verb).await,
         RunVerb::Export { file, write } => export::run(&context(&file.file)?, write).await,
         RunVerb::Driver { file, pace, log_format } => {
             let context = context(&file.file)?;
@@ -184,4 +188,21 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
             doctor::run(&context(&file.file)?, provider.as_deref()).await
         }
     }
+}
+
+/// What only looks does so also where the file is not valid any more.
+async fn recover(
+    global: &Global,
+    catalogue: &Catalogue,
+    file: &Path,
+    verb: Option<RecoveryCommand>,
+) -> Outcome {
+    let file = verb.as_ref().map_or(file, |verb| &verb.file().file);
+    let context = match &verb {
+        None | Some(RecoveryCommand::Show { .. }) => {
+            Context::open_to_look(global, catalogue, file)?
+        }
+        Some(_) => Context::open(global, catalogue, file)?,
+    };
+    recovery::run(&context, verb).await
 }

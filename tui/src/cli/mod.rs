@@ -28,6 +28,8 @@ mod plan;
 mod plan_text;
 mod power;
 mod progress;
+mod recovery;
+mod recovery_args;
 mod release;
 mod scale;
 mod signals;

@@ -1,0 +1,130 @@
+//! Where an operation stands as a whole: what it says of itself, or what its steps come to.
+
+use alloc::collections::BTreeMap;
+
+use super::{
+    class::{CheckpointClass, CheckpointRow, RecoveryLane, row},
+    mark::StepCheckpoint,
+};
+
+/// How far the last deeds of a deletion are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FinalizerMark {
+    /// They were begun.
+    Started,
+    /// They failed.
+    Failed,
+    /// Nothing is left.
+    Verified,
+}
+
+impl FinalizerMark {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Started, Self::Failed, Self::Verified];
+
+    const fn row(self) -> CheckpointRow {
+        use CheckpointClass::Finalizer;
+        match self {
+            Self::Started => row("finalizer:started", Finalizer, RecoveryLane::Reobserve),
+            Self::Failed => row("finalizer:failed", Finalizer, RecoveryLane::Reobserve),
+            Self::Verified => row("finalizer:verified", Finalizer, RecoveryLane::Complete),
+        }
+    }
+}
+
+/// Where an operation stands as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationCheckpoint {
+    /// Opened; no step was written yet.
+    IntentPersisted,
+    /// The step that decides by precedence.
+    Step(StepCheckpoint),
+    /// The last deeds of a deletion.
+    Finalizer(FinalizerMark),
+    /// Everything was taken back, and what served before serves again.
+    RestoredHealthVerified,
+    /// It was taken back, and what served before does not serve.
+    RestoredHealthHold,
+    /// Closed: all that it covered is done.
+    Verified,
+    /// Closed: all that it did was taken back.
+    Compensated,
+}
+
+impl OperationCheckpoint {
+    /// Those that an operation says of itself, and no step does.
+    pub const OWN: [Self; 8] = [
+        Self::IntentPersisted,
+        Self::Finalizer(FinalizerMark::Started),
+        Self::Finalizer(FinalizerMark::Failed),
+        Self::Finalizer(FinalizerMark::Verified),
+        Self::RestoredHealthVerified,
+        Self::RestoredHealthHold,
+        Self::Verified,
+        Self::Compensated,
+    ];
+
+    /// Its row (R108, R116 to R119); a step's row for a derived one.
+    pub const fn row(&self) -> CheckpointRow {
+        use CheckpointClass::{Intent, RestoredHealth, Terminal};
+        use RecoveryLane::{Complete, Resume, SafeHold};
+        match self {
+            Self::IntentPersisted => row("intent-persisted", Intent, Resume),
+            Self::Step(step) => step.mark.row(),
+            Self::Finalizer(mark) => mark.row(),
+            Self::RestoredHealthVerified => {
+                row("rollback-restored-health-verified", RestoredHealth, Complete)
+            }
+            Self::RestoredHealthHold => {
+                row("rollback-restored-health-safe-hold", RestoredHealth, SafeHold)
+            }
+            Self::Verified => row("verified", Terminal, Complete),
+            Self::Compensated => row("compensated", Terminal, Complete),
+        }
+    }
+}
+
+/// What an open operation says of itself beside its steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperationMarks {
+    /// Whether what served before was seen to serve again; nothing while that was not looked at.
+    pub restored: Option<bool>,
+}
+
+impl OperationMarks {
+    /// The checkpoint that they come to, if they come to one.
+    pub fn checkpoint(self) -> Option<OperationCheckpoint> {
+        self.restored.map(|proven| {
+            if proven {
+                OperationCheckpoint::RestoredHealthVerified
+            } else {
+                OperationCheckpoint::RestoredHealthHold
+            }
+        })
+    }
+}
+
+/// Derives where an open operation stands from its steps in the order of their ids, and from its own marks.
+///
+/// A later step of a slot speaks for that slot: a retry that was verified ends the failed try before it.
+/// Among the slots the class of highest precedence decides, and the latest step within it.
+pub fn derive_operation(
+    steps: impl Iterator<Item = StepCheckpoint>,
+    marks: OperationMarks,
+) -> OperationCheckpoint {
+    let mut newest = BTreeMap::new();
+    for (order, step) in steps.enumerate() {
+        newest.insert(step.slot, (order, step.mark));
+    }
+    let of_steps = newest
+        .into_iter()
+        .max_by_key(|(_, (order, mark))| (mark.row().class, *order))
+        .map(|(slot, (_, mark))| OperationCheckpoint::Step(StepCheckpoint { slot, mark }));
+    let class = |one: &OperationCheckpoint| one.row().class;
+    // What the operation says itself stands over a step of the same class.
+    of_steps
+        .into_iter()
+        .chain(marks.checkpoint())
+        .max_by_key(class)
+        .unwrap_or(OperationCheckpoint::IntentPersisted)
+}

@@ -1,0 +1,140 @@
+//! `levelhead recovery`: what is open, and what a person does with it.
+
+use driver::{
+    Offline,
+    view::{CheckpointView, Edit, OperationView, RecoveryStepView, RecoveryVerb, RecoveryView},
+};
+use reconciler_core::id::OperationId;
+
+use super::{
+    args::Powering,
+    change,
+    context::Context,
+    exit::{Exit, Outcome},
+    out,
+    recovery_args::RecoveryCommand,
+    style,
+};
+
+/// Carries out what was typed; without a verb it lists.
+pub(crate) async fn run(context: &Context, verb: Option<RecoveryCommand>) -> Outcome {
+    match verb {
+        None => list(context),
+        Some(RecoveryCommand::Show { id, .. }) => show(context, id),
+        Some(RecoveryCommand::Resume { id, rest }) => {
+            change(context, id, RecoveryVerb::Resume, &rest).await
+        }
+        Some(RecoveryCommand::Rollback { id, rest }) => {
+            change(context, id, RecoveryVerb::Rollback, &rest).await
+        }
+        Some(RecoveryCommand::Release { id, rest }) => {
+            change(context, id, RecoveryVerb::Release, &rest).await
+        }
+    }
+}
+
+async fn change(
+    context: &Context,
+    operation: OperationId,
+    verb: RecoveryVerb,
+    rest: &Powering,
+) -> Outcome {
+    let words = format!("recovery {} {operation}", verb.as_str());
+    change::run(context, Edit::Recover { operation, verb }, &words, &rest.how, &rest.going).await
+}
+
+fn list(context: &Context) -> Outcome {
+    let view = Offline::open(&context.paths)?.recovery(context.is_driven()?);
+    if context.global.json {
+        out::json(&view)?;
+        return Ok(Exit::Done);
+    }
+    for line in listed(&view) {
+        out::line(line);
+    }
+    let Some(first) = view.operations.first() else { return Ok(Exit::Done) };
+    out::line(format!("next: {}", context.command(&format!("recovery show {}", first.id))));
+    Ok(Exit::Done)
+}
+
+/// The list as text.
+fn listed(view: &RecoveryView) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(owner) = &view.owner {
+        let drives = if owner.drives { "drives since" } else { "is gone; drove since" };
+        lines.push(format!(
+            "owner: process {} on {} {drives} {}, fence {}",
+            owner.pid,
+            owner.host,
+            style::time(owner.since),
+            owner.fence
+        ));
+    }
+    for one in &view.operations {
+        lines.extend(head(one));
+    }
+    lines.extend(view.unreadable.iter().cloned());
+    if view.operations.is_empty() && view.unreadable.is_empty() {
+        lines.push("nothing is open".to_owned());
+    }
+    lines
+}
+
+fn head(one: &OperationView) -> Vec<String> {
+    let mut lines = vec![
+        format!("operation {} of {}: {}, {}", one.id, one.group, one.status, one.direction),
+        format!("  plan {}, fence {}, since {}", one.plan, one.fence, style::time(one.opened_at)),
+        format!("  goal: {}", one.goals),
+        format!("  checkpoint {}", checkpoint(&one.checkpoint)),
+    ];
+    lines.extend(one.rollback_plan.map(|plan| format!("  turned back by plan {plan}")));
+    lines.extend(one.back_to.iter().map(|to| format!("  can be taken back to: {to}")));
+    lines.extend(one.restored.map(|proven| {
+        let word = if proven { "serves again" } else { "does not serve" };
+        format!("  what was before {word}")
+    }));
+    lines.extend(one.holds.iter().map(|hold| format!("  hold {hold}")));
+    let open = one.steps.iter().filter(|step| step.finished_at.is_none()).count();
+    lines.push(format!("  {} steps, {open} of them in doubt or on their way", one.steps.len()));
+    if !one.modes.is_empty() {
+        let modes: Vec<&str> = one.modes.iter().map(|mode| mode.as_str()).collect();
+        lines.push(format!("  can be: {}", modes.join(", ")));
+    }
+    lines
+}
+
+fn checkpoint(view: &CheckpointView) -> String {
+    let class = view.class.as_deref().unwrap_or("unknown");
+    let text = if view.text.is_empty() { "(no text)" } else { &view.text };
+    let problem = view.problem.iter().map(|problem| format!(" ({problem})"));
+    format!("{text}: class {class}, lane {}{}", view.lane, problem.collect::<String>())
+}
+
+fn show(context: &Context, id: OperationId) -> Outcome {
+    let view = Offline::operation(&context.paths, id)?;
+    if context.global.json {
+        out::json(&view)?;
+        return Ok(Exit::Done);
+    }
+    head(&view).into_iter().chain(view.steps.iter().map(step)).for_each(out::line);
+    for mode in &view.modes {
+        let words = format!("recovery {} {id} --dry-run", mode.as_str());
+        out::line(format!("next: {}", context.command(&words)));
+    }
+    Ok(Exit::Done)
+}
+
+fn step(step: &RecoveryStepView) -> String {
+    let inverse = step.inverse.as_deref().unwrap_or("nothing");
+    let said = if step.result.is_empty() { String::new() } else { format!(": {}", step.result) };
+    format!(
+        "  step {} {} {}.{} {} (try {}, undone by {inverse}) {}{said}",
+        step.id,
+        step.direction,
+        step.slot,
+        step.attempt,
+        step.action,
+        step.nth,
+        checkpoint(&step.checkpoint)
+    )
+}
