@@ -41,7 +41,8 @@ pub(super) fn intent_first(scene: &Scene, event: &Event<'_>) -> Verdict {
         call.operation,
     );
     // A driver whose run was taken may still be heard of; that its fence is stale is another law's.
-    let pending = mark == Ok(StepMark::EffectPending) || call.life + 1 < scene.lives.len();
+    let intent = [StepMark::EffectPending, StepMark::CompensationPending].map(Ok);
+    let pending = intent.contains(&mark) || call.life + 1 < scene.lives.len();
     unless(!pending || said != comes, || {
         format!(
             "step {} of {} stands as {mark:?}, as itself: {}",

@@ -12,6 +12,7 @@ mod loop_file;
 mod loop_kill;
 mod loop_pass;
 mod loop_power;
+mod loop_recovery;
 mod loop_socket;
 mod loop_stop;
 mod loop_update;

@@ -11,7 +11,6 @@ use std::{
 use checkpoint::reader::Reader;
 use executor::seam::EffectContext;
 use reconciler_core::{
-    checkpoint::StepMark,
     effect::{CommandKind, EffectFailure, ExitStatus, FailureClass},
     id::{AttemptId, Fence, IdempotencyKey, LogicalNodeId},
 };
@@ -331,7 +330,7 @@ fn stands(journal: &Path, ctx: &EffectContext, kind: CommandKind) -> Result<(), 
     let mark = step.checkpoint.as_ref().map_err(ToString::to_string)?.mark;
     let said = (&step.slot, step.attempt, step.command, step.key, step.fence, step.operation);
     let same = said == (&ctx.slot, ctx.attempt, kind.into(), ctx.key, ctx.fence, ctx.operation);
-    if mark == StepMark::EffectPending && same {
+    if mark == step.direction.pending() && same {
         Ok(())
     } else {
         Err(format!("it stands as {mark:?}, as itself: {same}"))
