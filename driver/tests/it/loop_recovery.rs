@@ -237,36 +237,80 @@ fn what_is_released_is_planned_anew() {
 fn a_way_back_that_fails_is_held_and_resumed() {
     let stand = stand();
     let run = stand.up(&[("web", 2)]);
+    stand.world.script(CommandKind::CreateLease, Some("web-1"), 1, Act::Block);
     run.edit(&other(&stand, "other"));
-    run.until("the first is another", |view| view.nodes[0].attempt == 2);
+    run.until("the first is another", |view| {
+        view.nodes[0].attempt == 2 && view.nodes[0].second.is_none()
+    });
+    // From here on nothing starts: neither the second of the new revision nor the first of the old one.
     let fails = Act::Fail(FailureClass::Invalid);
     stand.world.script(CommandKind::StartBootstrap, None, 500, fails);
-    let held = |code: HoldCode| {
-        move |view: &driver::view::RunView| {
-            view.holds.iter().any(|hold| hold.subject == "web" && hold.code == code)
-        }
-    };
+    stand.world.open();
+    run.until("the way back is held", |view| {
+        let code = HoldCode::RestoredHealthFailed;
+        view.holds.iter().any(|hold| hold.subject == "web" && hold.code == code)
+    });
     let operation = newest(&stand).row.id;
-    if newest(&stand).row.closed_at.is_none() && newest(&stand).row.direction == Direction::Forward
-    {
-        // The update turns back by itself at its next start; both nodes may be replaced already.
-        run.until("it is held, or done", |view| {
-            held(HoldCode::RestoredHealthFailed)(view) || view.nodes.iter().all(|n| n.attempt == 2)
-        });
-    }
-    if held(HoldCode::RestoredHealthFailed)(&run.view()) {
-        crate::stand::eventually("the journal says so", || {
-            let row = newest(&stand).row;
-            row.checkpoint == Ok(OperationCheckpoint::RestoredHealthHold)
-        });
-        stand.world.heal();
-        run.edit(&recover(RecoveryVerb::Resume, operation));
-        let over = closed(&run, &stand);
-        assert_eq!(over.row.status, OperationStatus::Closed(Outcome::Compensated));
-        assert_eq!(run.view().groups[0].command, ["serve"]);
-    }
+    crate::stand::eventually("the journal says so", || {
+        newest(&stand).row.checkpoint == Ok(OperationCheckpoint::RestoredHealthHold)
+    });
+    stand.world.heal();
+    run.edit(&recover(RecoveryVerb::Resume, operation));
+    let over = closed(&run, &stand);
+    assert_eq!(over.row.id, operation);
+    assert_eq!(over.row.status, OperationStatus::Closed(Outcome::Compensated));
+    assert_eq!(run.view().groups[0].command, ["serve"]);
     run.stop();
     stand.world.lawful();
+}
+
+/// R120: an operation that nobody can go by holds its group before any provider is asked for it; others go on, and a
+/// release closes it where it stands.
+#[test]
+fn an_unreadable_operation_holds_its_group_alone() {
+    let long = "x".repeat(300);
+    let damages = [
+        "UPDATE operation SET checkpoint = 'half-done' WHERE node_group = 'web'".to_owned(),
+        "UPDATE operation SET checkpoint = '' WHERE node_group = 'web'".to_owned(),
+        format!("UPDATE operation SET checkpoint = '{long}' WHERE node_group = 'web'"),
+        "UPDATE operation SET direction = 'sideways' WHERE node_group = 'web'".to_owned(),
+        "UPDATE operation SET sum = sum + 1 WHERE node_group = 'web'".to_owned(),
+        "UPDATE step SET checkpoint = 'web-0:gone' WHERE slot = 'web-0'".to_owned(),
+        "UPDATE step SET inverse = NULL WHERE kind = 'CreateLease' AND slot = 'web-0'".to_owned(),
+    ];
+    for damage in damages {
+        let stand = Stand::new(3);
+        let run = stand.drive(Begin::Driving);
+        stand.world.script(CommandKind::StartBootstrap, None, 10, Act::Block);
+        run.edit(&stand.declare(&[("db", 1), ("web", 1)]));
+        stand.world.until("both wait", |land| land.count(CommandKind::StartBootstrap) == 2);
+        run.kill();
+        stand.world.revive();
+        stand.world.heal();
+        let db = rusqlite::Connection::open(stand.paths().journal()).unwrap();
+        assert!(db.execute(&damage, []).unwrap() > 0, "{damage}");
+        drop(db);
+        let calls = stand.world.with(|land| land.calls.len());
+
+        let run = stand.drive(Begin::Driving);
+        run.until("db serves", |view| view.ready == 1);
+        let view = run.view();
+        let hold = view.holds.iter().find(|hold| hold.subject == "web").expect(&damage);
+        assert_eq!(hold.code, HoldCode::PlanningIncomplete, "{damage}");
+        let asked = stand.world.with(|land| {
+            land.calls[calls..].iter().filter(|call| call.slot.to_string() == "web-0").count()
+        });
+        assert_eq!(asked, 0, "{damage}");
+        let confirm = run.block(run.handle.release("web".to_owned(), None)).unwrap().hash;
+        let done = run.block(run.handle.release("web".to_owned(), Some(confirm))).unwrap();
+        assert!(done.released, "{damage}");
+        run.converged();
+        run.stop();
+        let run = stand.drive(Begin::Driving);
+        run.converged();
+        assert!(run.view().holds.is_empty(), "{damage}");
+        run.stop();
+    }
 }
 
 /// R95: a group that is being taken back is not declared anew meanwhile, and the refusal names the holder.

@@ -243,6 +243,11 @@ impl World {
         self.0.gate.send_replace(true);
     }
 
+    /// Lets blocked calls through; the script goes on.
+    pub(crate) fn open(&self) {
+        self.0.gate.send_replace(true);
+    }
+
     /// The driver dies at its `nth` effect from now, before or after it was done.
     pub(crate) fn kill_at(&self, nth: usize, done: bool) {
         self.with(|land| land.death = Some(Death { after: nth, done }));

@@ -96,7 +96,8 @@ fn an_update_that_fails_is_taken_back() {
         (told.len() >= 3).then_some(told)
     });
     let told: Vec<&str> = told.iter().filter_map(|event| event["text"].as_str()).collect();
-    assert!(told[1].contains("has failed: a node of the new revision is held"), "{told:?}");
+    let why = "has failed: web-0: the workload exited with status 1";
+    assert!(told[1].contains(why), "{told:?}");
     until_true("no other lease is left", || world.leases().len() == 3);
 }
 

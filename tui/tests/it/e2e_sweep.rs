@@ -1,4 +1,5 @@
-//! The driver is killed at many points of an up and of a down; the next start makes good (P2, R84).
+//! The driver is killed at many points of an up, of a down, of an update and of its way back; the next start makes good
+//! (P2, R84, R123).
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::world::{PATIENCE, World, servers, until_true};
+use crate::world::{PATIENCE, World, group, servers, until_true};
 
 /// How many kill points are tried where nothing else is said.
 const POINTS_DEFAULT: u32 = 12;
@@ -86,4 +87,70 @@ fn a_sweep_of_kills_duplicates_and_loses_nothing() {
         makes_good_down(&world, point);
     }
     assert!(killed >= points, "only {killed} of {} kills came in time", 2 * points);
+}
+
+/// Nodes of the sweep over updates: few, since each of its points is an update and its way back.
+const UPDATED: u32 = 4;
+/// How many kill points of each are tried where nothing else is said.
+const UPDATES_DEFAULT: u32 = 3;
+
+/// The nodes of the sweep over updates, of one of two revisions.
+fn revision(nth: u32) -> String {
+    let command = format!(r#"["sleep", "8639{nth}"]"#);
+    let nodes = group("web", UPDATED, &command);
+    format!("{nodes}[group.web.policy.update]\nmax_surge = 2\n")
+}
+
+/// The open operation of the group, if there is one.
+fn open(world: &World) -> Option<String> {
+    let view = world.json(&["recovery", "--file", "FILE"]);
+    let open = view["operations"].as_array().unwrap();
+    open.iter().find(|one| one["group"] == "web").map(|one| one["id"].to_string())
+}
+
+/// What the live shape runs, once everything is as it says.
+fn runs(world: &World) -> String {
+    assert_eq!(world.pids().len(), UPDATED as usize);
+    until_true("each node has one lease", || world.leases().len() == UPDATED as usize);
+    world.status()["groups"][0]["command"][1].as_str().unwrap().to_owned()
+}
+
+/// An update that is killed is taken back by `recovery rollback`, which is killed as well: whoever comes next goes on
+/// back, and forward work is not taken up again.
+#[test]
+fn a_sweep_of_kills_over_updates_and_their_way_back_loses_nothing() {
+    let given = env::var("LEVELHEAD_SWEEP_POINTS").ok();
+    let points = given.map_or(UPDATES_DEFAULT, |points| points.parse::<u32>().unwrap() / 4 + 1);
+    let world = World::new(&revision(0));
+    let up = ["up", "--yes", "FILE"];
+    world.expect(0, &up);
+    world.write(&revision(1));
+    let takes = timed(&world, &up);
+    let (mut killed, mut back) = (0, 0);
+    for point in 0..points {
+        let after = takes * (2 * point + 1) / (2 * points);
+        let (old, new) = (1 + point % 2, 2 - point % 2);
+        world.write(&revision(old));
+        world.expect(0, &up);
+        world.write(&revision(new));
+        killed += u32::from(broken_off(&world, &up, after));
+        let Some(id) = open(&world) else { continue };
+        let rollback = ["recovery", "rollback", &id, "--yes", "--file", "FILE"];
+        killed += u32::from(broken_off(&world, &rollback, after));
+        let shown = || world.json(&["recovery", "show", &id, "--file", "FILE"]);
+        if shown()["direction"] == "forward" {
+            continue;
+        }
+        back += 1;
+        if open(&world).is_some() {
+            world.expect(0, &["recovery", "resume", &id, "--yes", "--file", "FILE"]);
+        }
+        assert_eq!(shown()["status"], "compensated", "point {point}: {}", shown());
+        assert_eq!(runs(&world), format!("8639{old}"), "point {point}");
+        let steps = shown()["steps"].as_array().unwrap().clone();
+        let turned = steps.iter().position(|step| step["direction"] == "rollback");
+        let after = turned.map_or(&[][..], |at| &steps[at..]);
+        assert!(after.iter().all(|step| step["direction"] == "rollback"), "point {point}");
+    }
+    assert!(killed > 0 && back > 0, "{killed} kills came in time, {back} went back");
 }

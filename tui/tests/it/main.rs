@@ -25,6 +25,7 @@ mod e2e_journal;
 mod e2e_life;
 mod e2e_modes;
 mod e2e_power;
+mod e2e_recovery;
 mod e2e_rollout;
 mod e2e_secrets;
 mod e2e_sweep;
