@@ -9,8 +9,9 @@ use checkpoint::{
 };
 use reconciler_core::{
     checkpoint::Direction,
+    desired::ClusterShape,
     id::{GroupId, LogicalNodeId, OperationId, PlanHash},
-    plan::{PlanInput, Scope, project},
+    plan::{LifecyclePlan, PlanInput, Scope, project},
     reconcile::group_converged,
     saga::Compensation,
     time::Timestamp,
@@ -20,6 +21,7 @@ use crate::{
     operations::{Health, Open},
     planning,
     state::State,
+    view::Edit,
 };
 
 impl State {
@@ -57,6 +59,33 @@ impl State {
         for group in groups {
             // A repair leads to what is declared already: there is nothing to go back to.
             self.open_operation(&group, hash, None, &mut commit.operations);
+        }
+    }
+
+    /// Opens the operations of a plan, each with what it is taken back to; what goes back is turned.
+    pub(crate) fn open_for(
+        &mut self,
+        edit: &Edit,
+        plan: &LifecyclePlan,
+        old: &ClusterShape,
+        commit: &mut Commit,
+    ) {
+        let back: &[GroupId] = if let Edit::Rollback { groups } = edit { groups } else { &[] };
+        for group in back {
+            self.turn_back(group, plan.hash, commit);
+        }
+        let mut groups: Vec<GroupId> =
+            plan.changes.iter().map(|change| change.slot.group.clone()).collect();
+        groups.dedup();
+        for group in groups {
+            // What is being taken back goes on so, unless its group is declared anew.
+            let goes_back = self.operations.get(&group).is_some_and(Open::goes_back);
+            if goes_back && (back.contains(&group) || old.group(&group) == self.shape.group(&group))
+            {
+                continue;
+            }
+            let compensation = Compensation::of(&group, old, &self.cluster);
+            self.open_operation(&group, plan.hash, Some(compensation), &mut commit.operations);
         }
     }
 

@@ -19,12 +19,10 @@ use reconciler_core::{
         observation_text, project,
     },
     redact::Redacted,
-    saga::Compensation,
     time::Timestamp,
 };
 
 use crate::{
-    operations::Open,
     recovering::{Recovers, closes_only},
     refusing::refuse,
     reverting::pauses,
@@ -106,12 +104,14 @@ pub(crate) fn capability_texts(
 impl State {
     /// What a plan of `edit` needs of the present moment; made anywhere, also beside the loop.
     pub(crate) fn planner(&self, edit: &Edit, now: Timestamp) -> Result<Planner, Refusal> {
+        let target = self.target(edit)?;
+        self.refuse_while_going_back(edit, &target)?;
         let mut cluster = self.cluster.clone();
         for fact in pauses(edit).chain(self.recovery_facts(edit)) {
             let _as_it_would_be = cluster.fold(fact, now);
         }
         Ok(Planner {
-            target: self.target(edit)?,
+            target,
             base: Arc::clone(&self.shape),
             cluster,
             secrets: self.secrets.clone(),
@@ -171,7 +171,6 @@ impl State {
     ) -> Result<Confirmed, Refusal> {
         let digest = if let Edit::File { digest, .. } = edit { Some(digest.clone()) } else { None };
         let target = self.target(edit)?;
-        self.refuse_while_going_back(edit, &target)?;
         let mut commit = Commit { at: now, ..Commit::default() };
         let was_waiting = self.mode == Mode::Waiting;
         if !closes_only(edit) {
@@ -211,33 +210,6 @@ impl State {
             self.mark_changed(&old);
         }
         Ok(Confirmed { generation: self.shape.generation, commit })
-    }
-
-    /// Opens the operations of a plan, each with what it is taken back to; what goes back is turned.
-    fn open_for(
-        &mut self,
-        edit: &Edit,
-        plan: &LifecyclePlan,
-        old: &ClusterShape,
-        commit: &mut Commit,
-    ) {
-        let back: &[GroupId] = if let Edit::Rollback { groups } = edit { groups } else { &[] };
-        for group in back {
-            self.turn_back(group, plan.hash, commit);
-        }
-        let mut groups: Vec<GroupId> =
-            plan.changes.iter().map(|change| change.slot.group.clone()).collect();
-        groups.dedup();
-        for group in groups {
-            // What is being taken back goes on so, unless its group is declared anew.
-            let goes_back = self.operations.get(&group).is_some_and(Open::goes_back);
-            if goes_back && (back.contains(&group) || old.group(&group) == self.shape.group(&group))
-            {
-                continue;
-            }
-            let compensation = Compensation::of(&group, old, &self.cluster);
-            self.open_operation(&group, plan.hash, Some(compensation), &mut commit.operations);
-        }
     }
 
     fn tell_shape(

@@ -324,8 +324,7 @@ fn a_group_that_goes_back_is_not_declared_anew() {
     run.edit(&other(&stand, "broken"));
     run.until("it goes back", |view| view.changed_by.as_deref() == Some("driver"));
     let operation = newest(&stand).row.id;
-    let plan = run.plan(&counts(&[("web", 1)])).unwrap();
-    let refused = run.apply(&counts(&[("web", 1)]), plan.hash).unwrap_err();
+    let refused = run.plan(&counts(&[("web", 1)])).unwrap_err();
     assert_eq!(refused.kind, RefusalKind::Forbidden);
     assert!(refused.message.contains(&format!("by operation {operation}")), "{refused:?}");
     run.edit(&Edit::Down);

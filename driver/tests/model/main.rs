@@ -1,0 +1,3 @@
+//! Models of the durable lifecycle over the core's own tables, checked state by state.
+
+mod saga;
