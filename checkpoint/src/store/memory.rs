@@ -251,11 +251,10 @@ impl State {
 
     fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Result<(), StoreError> {
         if let OperationWrite::Abandon { group } = write {
-            let open = |row: &&mut OperationRow| row.status == OperationStatus::Active;
-            let of = self.operations.values_mut().filter(|row| row.group == *group).filter(open);
-            for row in of {
-                row.status = OperationStatus::Closed(Outcome::Interrupted);
+            let of = |row: &&mut OperationRow| row.group == *group && row.closed_at.is_none();
+            for row in self.operations.values_mut().filter(of) {
                 (row.updated_at, row.closed_at) = (at, Some(at));
+                row.status = OperationStatus::Closed(Outcome::Interrupted);
             }
             return Ok(());
         }
@@ -275,9 +274,8 @@ impl State {
         match write {
             OperationWrite::TurnBack { id, plan } => {
                 let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
-                row.direction = Direction::Rollback;
+                (row.direction, row.restored) = (Direction::Rollback, None);
                 row.rollback_plan = Some(*plan);
-                row.restored = None;
                 Ok(Some(*id))
             }
             OperationWrite::Restored { id, proven } => {
