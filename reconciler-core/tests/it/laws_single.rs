@@ -105,7 +105,16 @@ pub(crate) fn new_identity(used: &mut BTreeSet<Uuid>, transition: &Transition) {
             assert!(used.insert(spec.attempt.uuid), "{} #{:?} again", spec.slot, spec.attempt);
         }
         Transition::Beside(transition) => new_identity(used, transition),
-        _ => {}
+        Transition::BeginDelete(_)
+        | Transition::MarkDestroyed
+        | Transition::Settle
+        | Transition::Rest
+        | Transition::Expire
+        | Transition::TimeOut
+        | Transition::Retune(_)
+        | Transition::Hold(_)
+        | Transition::Reap
+        | Transition::Promote => {}
     }
 }
 
