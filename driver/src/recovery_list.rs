@@ -11,6 +11,7 @@ use reconciler_core::{
     checkpoint::{CheckpointError, CheckpointRow, Direction},
     hold::{Hold, HoldCode},
     id::IdempotencyKey,
+    observed::NodeRecord,
     saga::{Compensation, audit},
 };
 
@@ -149,7 +150,7 @@ fn holds(row: &OperationRow, recovered: &Recovered) -> Vec<String> {
     let line = |at: &str, hold: &Hold| format!("{at}: {}: {}", hold.code.as_str(), hold.text);
     let of_group = recovered.group_holds.iter().filter(|(group, _)| *group == row.group);
     let of_group = of_group.map(|(group, hold)| line(group.as_str(), hold));
-    let attempts = recovered.records.iter().flat_map(|record| record.attempts());
+    let attempts = recovered.records.iter().flat_map(NodeRecord::attempts);
     let of_slots = attempts.filter(|one| one.slot.group == row.group);
     let of_slots = of_slots.filter_map(|one| Some(line(&one.slot.to_string(), one.hold.as_ref()?)));
     let own =

@@ -89,9 +89,22 @@ impl State {
             looks: Vec::new(),
             taken_back: false,
         };
-        for bad in &recovered.unreadable {
+        state.note_unreadable(&recovered.unreadable, now);
+        if doubt {
+            drop(state.cluster.take_dirty());
+            state.fold(Fact::Resumed, now);
+            // Who is in doubt now is written with the first pass, whatever else that brings.
+            state.unwritten = state.cluster.take_dirty();
+        }
+        state.mark_all();
+        state
+    }
+
+    /// Holds the slots of records that cannot be read, and tells of every row that cannot.
+    fn note_unreadable(&mut self, unreadable: &[Unreadable], now: Timestamp) {
+        for bad in unreadable {
             match bad.kind {
-                RowKind::Record => state.hold_unreadable(&bad.key, &bad.why, now),
+                RowKind::Record => self.hold_unreadable(&bad.key, &bad.why, now),
                 RowKind::GroupHold
                 | RowKind::Rollout
                 | RowKind::Operation
@@ -101,14 +114,6 @@ impl State {
                 }
             }
         }
-        if doubt {
-            drop(state.cluster.take_dirty());
-            state.fold(Fact::Resumed, now);
-            // Who is in doubt now is written with the first pass, whatever else that brings.
-            state.unwritten = state.cluster.take_dirty();
-        }
-        state.mark_all();
-        state
     }
 
     /// A record that cannot be read holds its slot, so that nothing is made a second time (D13, C17).

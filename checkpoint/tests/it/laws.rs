@@ -69,18 +69,7 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
             superseded_by: dice.one_in(2).then(|| OperationId::new(99)),
         });
     }
-    let id = dice.pick(&open).unwrap_or(OperationId::new(1));
-    match dice.below(16) {
-        0 => commit.operations.push(OperationWrite::TurnBack { id, plan: plan(n) }),
-        1 => {
-            let proven = dice.one_in(2);
-            commit.operations.push(OperationWrite::Restored { id, proven });
-        }
-        2 if dice.one_in(3) => {
-            commit.operations.push(OperationWrite::Abandon { group: slot(0).group });
-        }
-        _ => {}
-    }
+    commit.operations.extend(turned(dice, n, &open));
     for _ in 0..dice.below(3) {
         let marks = StepMark::ALL;
         commit.steps.push(StepWrite {
@@ -112,6 +101,17 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
         commit.events.push(event(subject, ["this", "that"][usize::from(dice.one_in(2))], n));
     }
     commit
+}
+
+/// Now and then an operation goes back, its health is seen, or all that is open of a group is given up.
+fn turned(dice: &mut Dice, n: u64, open: &[OperationId]) -> Option<OperationWrite> {
+    let id = dice.pick(open).unwrap_or(OperationId::new(1));
+    match dice.below(16) {
+        0 => Some(OperationWrite::TurnBack { id, plan: plan(n) }),
+        1 => Some(OperationWrite::Restored { id, proven: dice.one_in(2) }),
+        2 if dice.one_in(3) => Some(OperationWrite::Abandon { group: slot(0).group }),
+        _ => None,
+    }
 }
 
 /// What becomes of an update in every fifth commit.

@@ -144,7 +144,7 @@ pub(crate) fn opened(id: u64) -> OperationWrite {
         group: "web".parse().unwrap(),
         plan: plan(id),
         goals: format!("{{\"goal\":{id}}}"),
-        compensation: id.is_multiple_of(2).then(|| Compensation { before: None }),
+        compensation: id.is_multiple_of(2).then_some(Compensation { before: None }),
     }
 }
 

@@ -151,21 +151,7 @@ fn goes_on(f: &mut Folding<'_>, outcome: EffectOutcome) {
 }
 
 fn fold_definite(f: &mut Folding<'_>, kind: ActionKind, error: &EffectFailure, seen: Option<Look>) {
-    let end = match error.class {
-        FailureClass::Withdrawn => StepEnd::NotBegun,
-        FailureClass::Fenced => StepEnd::ContextStale,
-        FailureClass::Auth
-        | FailureClass::Quota
-        | FailureClass::Capacity
-        | FailureClass::RateLimited { .. }
-        | FailureClass::NotFound
-        | FailureClass::Invalid
-        | FailureClass::Unavailable
-        | FailureClass::TimedOut
-        | FailureClass::Crashed
-        | FailureClass::Workload => StepEnd::NoEffect,
-    };
-    f.settle(end, error.message.clone());
+    f.settle(end_of(error.class), error.message.clone());
     f.record.pending = None;
     let note = NoteKind::Failure { command: Some(kind), message: error.message.clone() };
     if matches!(error.class, FailureClass::RateLimited { .. } | FailureClass::Withdrawn) {
@@ -233,5 +219,23 @@ fn made(seen: Option<Look>) -> Remains {
     match seen {
         Some(Look::Present { lease, .. }) => Remains::Lease { lease },
         Some(Look::Absent | Look::Unknown { .. }) | None => Remains::Nothing,
+    }
+}
+
+/// How a step ends that surely failed so.
+const fn end_of(class: FailureClass) -> StepEnd {
+    match class {
+        FailureClass::Withdrawn => StepEnd::NotBegun,
+        FailureClass::Fenced => StepEnd::ContextStale,
+        FailureClass::Auth
+        | FailureClass::Quota
+        | FailureClass::Capacity
+        | FailureClass::RateLimited { .. }
+        | FailureClass::NotFound
+        | FailureClass::Invalid
+        | FailureClass::Unavailable
+        | FailureClass::TimedOut
+        | FailureClass::Crashed
+        | FailureClass::Workload => StepEnd::NoEffect,
     }
 }

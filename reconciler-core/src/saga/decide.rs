@@ -27,10 +27,10 @@ impl Answer {
 
     /// What a failure of `class` is.
     pub const fn failed(class: FailureClass) -> Self {
-        match class {
-            FailureClass::Withdrawn => Self::Cancelled,
-            class => Self::Failed { retry_safe: is_retry_safe(class) },
+        if matches!(class, FailureClass::Withdrawn) {
+            return Self::Cancelled;
         }
+        Self::Failed { retry_safe: is_retry_safe(class) }
     }
 }
 
