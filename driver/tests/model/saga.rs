@@ -86,7 +86,8 @@ impl State {
 
     fn derived(&self) -> OperationCheckpoint {
         let step = |(n, mark): (usize, &Option<StepMark>)| {
-            let slot = LogicalNodeId::new("web".parse().unwrap(), u32::try_from(n).unwrap());
+            let group = "web".parse().expect("a name");
+            let slot = LogicalNodeId::new(group, u32::try_from(n).expect("few nodes"));
             mark.map(|mark| StepCheckpoint::new(slot, mark))
         };
         let steps = self.marks.iter().enumerate().filter_map(step);
