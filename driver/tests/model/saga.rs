@@ -311,9 +311,7 @@ impl Model for Saga {
                 state.decided(n, decision);
             }
             Deed::Blind(_) => state.troubles -= 1,
-            Deed::Close => {
-                state.over = Some(!state.direction);
-            }
+            Deed::Close => state.over = Some(!state.direction),
             Deed::Die => {
                 state.troubles -= 1;
                 for n in 0..NODES {
