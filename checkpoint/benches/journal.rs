@@ -9,6 +9,9 @@
 #[path = "../tests/it/world.rs"]
 mod world;
 
+#[path = "journal/scale.rs"]
+mod scale;
+
 use std::{
     fs::File,
     io::Write as _,
@@ -44,6 +47,7 @@ fn main() {
     let queue = queue(&home.path().join("queue"));
     let after = floor(home.path());
     let floor = before.midpoint_with(after);
+    let empty = chain.time / u32::try_from(chain.steps).unwrap();
     println!("floor: append 1 KiB + fdatasync   {before:>9.1?} before, {after:>9.1?} after");
     println!();
     println!(
@@ -51,18 +55,39 @@ fn main() {
         "case", "steps", "syncs/step", "time/step", "floors"
     );
     for (case, measured) in [
-        ("SD1 SD2 one chain of 10 dependent steps", chain),
-        ("SD4 64 chains abreast, one pass per wave", wave),
-        ("64 single commits submitted at once", queue),
+        ("SD1 SD2 one chain of 10 dependent steps", &chain),
+        ("SD4 64 chains abreast, one pass per wave", &wave),
+        ("64 single commits submitted at once", &queue),
     ] {
-        let Measured { steps, syncs, time } = measured;
+        let Measured { steps, syncs, time } = *measured;
         let each = time / u32::try_from(steps).unwrap();
         let floors = each.as_secs_f64() / floor.as_secs_f64();
         let per_step = ratio(syncs, steps);
         println!("{case:<42}{steps:>10}{per_step:>12.3}{each:>14.1?}{floors:>10.2}");
     }
     println!();
+    bars(&chain, &wave, floor);
+    println!();
+    let engine = scale::engine(&home.path().join("engine"));
+    println!(
+        "SD6 a step's commit, made and not kept        {engine:>9.1?}; bar 5.7 us (steno in memory 17 us)"
+    );
+    scale::after_many(&home.path().join("many"), floor, empty);
+    scale::bytes_a_step(&home.path().join("bytes"));
     recovery(&home.path().join("large"));
+    println!("floor: append 1 KiB + fdatasync   {:>9.1?} at the end", self::floor(home.path()));
+}
+
+/// The bars beside what was measured, and the peer's figures, which were taken in floors of their own medium.
+fn bars(chain: &Measured, wave: &Measured, floor: Duration) {
+    let each = |measured: &Measured| measured.time / u32::try_from(measured.steps).unwrap();
+    let floors = each(chain).as_secs_f64() / floor.as_secs_f64();
+    println!("SD1 {:.2} syncs a step; bar 1.3, steno 2.6", ratio(chain.syncs, chain.steps));
+    println!("SD2 {floors:.2} floors a step; bar 1.8, steno and its log 4.3");
+    println!("SD3 {:.1} x the steps of steno and its log; bar 2", 4.3 / floors);
+    println!("SD4 {:.3} syncs a step; bar 0.05, steno 0.09", ratio(wave.syncs, wave.steps));
+    let rate = 1.0 / each(wave).as_secs_f64();
+    println!("SD5 {rate:.0} steps a second 64 abreast; bar 60000, steno 40000 where it was taken");
 }
 
 trait Midpoint {
@@ -159,6 +184,24 @@ fn chains(dir: &Path, width: u64) -> Measured {
         syncs += journal.syncs() - before;
     }
     Measured { steps: STEPS * width, syncs: syncs / ROUNDS, time: median(times) }
+}
+
+/// The time of one step of chains in a journal that holds other things already; their numbers begin after `first`.
+fn chains_after(dir: &Path, first: u64) -> Duration {
+    let (mut journal, recovered) = open(dir);
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        let operation = recovered.next_operation.get() + round;
+        let open = Commit { operations: vec![opened(operation)], ..Commit::default() };
+        keep(&mut journal, open).unwrap();
+        let start = Instant::now();
+        for wave in 0..=STEPS {
+            let commit = wave_commit(&journal, operation, wave, 1, first + round * STEPS);
+            keep(&mut journal, commit).unwrap();
+        }
+        times.push(start.elapsed());
+    }
+    median(times) / u32::try_from(STEPS).unwrap()
 }
 
 fn chain(dir: &Path) -> Measured {

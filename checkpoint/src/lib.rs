@@ -18,8 +18,12 @@
 pub mod care;
 mod codec;
 pub mod event;
+pub mod handoff;
+pub mod lease;
 pub mod operation;
+mod oplock;
 pub mod owner;
+pub mod ownership;
 pub mod paths;
 pub mod reader;
 pub mod record;

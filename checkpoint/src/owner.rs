@@ -4,7 +4,7 @@
 //! a driver that lost the lock without noticing fail (C16, D11).
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
@@ -14,6 +14,7 @@ use std::{
 
 use reconciler_core::{
     id::{Fence, RunName, Uuid},
+    ownership::ControllerId,
     time::Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -45,6 +46,22 @@ pub struct OwnerClaim {
     pub started: Timestamp,
     /// The host.
     pub host: String,
+    /// The machine, as its kernel names this start of itself; empty if nobody knows. A lock that is free here proves
+    /// the end of whoever had it here, and of nobody elsewhere.
+    pub machine: String,
+}
+
+impl OwnerClaim {
+    /// The name under which it holds leases.
+    pub fn controller(&self) -> ControllerId {
+        ControllerId::of_process(self.pid, &self.host)
+    }
+}
+
+/// This start of this machine, as its kernel names it; empty where that cannot be read.
+pub fn this_machine() -> String {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    text.map_or_else(|_unreadable| String::new(), |text| text.trim().to_owned())
 }
 
 /// Who owned the run last, or owns it now.
@@ -130,7 +147,7 @@ pub(crate) fn take(
     previous: Option<&OwnerRecord>,
 ) -> rusqlite::Result<Fence> {
     let fence = previous.map_or(Fence::new(1), |owner| owner.fence.next());
-    let OwnerClaim { run, name, pid, started, host } = claim.clone();
+    let OwnerClaim { run, name, pid, started, host, machine: _ } = claim.clone();
     OwnerRecord { run, name, pid, started, host, fence }.write(conn)?;
     Ok(fence)
 }
@@ -178,7 +195,7 @@ impl RunLock {
 
     /// The run that a journal was made for under the lock at `path`, if one was.
     pub(crate) fn run(path: &Path) -> io::Result<Option<Uuid>> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use reconciler_core::id::{ProviderName, RunName, Uuid};
+use reconciler_core::id::{OperationId, ProviderName, RunName, Uuid};
 
 /// Why no state directory can be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,13 +45,24 @@ impl StatePaths {
         run: &RunName,
         uuid: Uuid,
     ) -> Result<Self, PathError> {
+        let start: String = uuid.to_string().chars().take(8).collect();
+        Ok(Self::new(Self::home_in(variable)?.join(format!("{run}-{start}"))))
+    }
+
+    /// The usual place of all runs.
+    ///
+    /// # Errors
+    /// Fails if neither variable holds an absolute path.
+    pub fn home() -> Result<PathBuf, PathError> {
+        Self::home_in(|name| env::var_os(name))
+    }
+
+    fn home_in(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, PathError> {
         // The XDG rule: a relative path counts as not set.
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-            .ok_or(PathError::NoHome)?;
-        let start: String = uuid.to_string().chars().take(8).collect();
-        Ok(Self::new(home.join("levelhead").join(format!("{run}-{start}"))))
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+        Ok(home.ok_or(PathError::NoHome)?.join("levelhead"))
     }
 
     /// The directory itself.
@@ -90,6 +101,16 @@ impl StatePaths {
     /// The file that the driver holds locked for life.
     pub fn lock(&self) -> PathBuf {
         self.dir.join("lock")
+    }
+
+    /// The directory with the locks of operations that have effects under way.
+    pub fn operation_locks(&self) -> PathBuf {
+        self.dir.join("operations")
+    }
+
+    /// The lock of one operation.
+    pub(crate) fn operation_lock(&self, operation: OperationId) -> PathBuf {
+        self.operation_locks().join(format!("{operation}.lock"))
     }
 
     /// The control socket.

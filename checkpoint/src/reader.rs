@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
-use reconciler_core::id::{OperationId, PlanHash};
+use reconciler_core::{
+    id::{OperationId, PlanHash},
+    ownership::Ownership,
+};
 use rusqlite::{Connection, Params, Row};
 
 use crate::{
     codec::num,
     event::{EventRow, PassRow},
+    lease::{self, LeaseRow},
     operation::{OpenOperation, OperationRow},
     owner::{OwnerRecord, RunLock},
+    ownership,
     paths::StatePaths,
     scan::{self, Recovered},
     schema,
@@ -114,6 +119,22 @@ impl Reader {
         let columns = StepRow::COLUMNS;
         let sql = format!("SELECT {columns} FROM step ORDER BY id DESC LIMIT ?1");
         self.rows(&sql, [limit], StepRow::read)
+    }
+
+    /// The leases on open operations.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn leases(&self) -> Result<Vec<LeaseRow>, OpenError> {
+        lease::open(&self.conn).map_err(|error| self.named(error))
+    }
+
+    /// What attempts own, in the order of slots and attempts.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn ownership(&self) -> Result<Vec<Ownership>, OpenError> {
+        ownership::all(&self.conn).map_err(|error| self.named(error))
     }
 
     /// True if a plan with this hash was confirmed.

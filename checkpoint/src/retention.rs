@@ -44,7 +44,7 @@ impl History {
     pub const fn bound(self) -> Bound {
         match self {
             // A page of the console, and a few lines of each node's last trouble.
-            Self::Events => Bound::new(400, 400, Some(30 * DAY)),
+            Self::Events => Bound::new(280, 280, Some(30 * DAY)),
             // The console shows the last ones of each node; the rest is for whoever asks what a bad hour did.
             Self::Passes => Bound::new(256, 0, Some(30 * DAY)),
             // Each holds a whole shape. An update knows itself what it came from.

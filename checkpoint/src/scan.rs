@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     codec::{is_of_row, misread, number, parsed, why},
     event::EventRow,
+    lease::{self, LeaseRow},
     operation::{OpenOperation, OperationRow},
     owner::OwnerRecord,
     record::{ShapeRow, UsedPlan},
@@ -43,6 +44,8 @@ pub enum RowKind {
     Operation,
     /// A step of an open operation; named by the operation's group, which must be held.
     Step,
+    /// The lease on an open operation.
+    Lease,
     /// An event.
     Event,
 }
@@ -87,6 +90,8 @@ pub struct Recovered {
     pub open_operations: Vec<OpenOperation>,
     /// The newest events, the oldest of them first.
     pub events: Vec<EventRow>,
+    /// The leases on what is open, as their owners left them.
+    pub leases: Vec<LeaseRow>,
     /// What cannot be read.
     pub unreadable: Vec<Unreadable>,
 }
@@ -126,6 +131,7 @@ pub(crate) fn scan(conn: &Connection) -> rusqlite::Result<Recovered> {
         rollouts: rollouts(conn, &mut unreadable)?,
         open_operations: open_operations(conn, &mut unreadable)?,
         events: events_tail(conn, &mut unreadable)?,
+        leases: leases(conn, &mut unreadable)?,
         unreadable,
     })
 }
@@ -283,6 +289,11 @@ fn open_operations(
         .into_iter()
         .map(|row| OpenOperation { steps: of.remove(&row.id).unwrap_or_default(), row })
         .collect())
+}
+
+/// The leases on open operations; the tables of a journal that an older program wrote last lack them.
+fn leases(conn: &Connection, unreadable: &mut Vec<Unreadable>) -> rusqlite::Result<Vec<LeaseRow>> {
+    read_all(conn, lease::OPEN, (RowKind::Lease, "operation"), unreadable, LeaseRow::read)
 }
 
 fn events_tail(

@@ -4,8 +4,10 @@ use reconciler_core::id::{AttemptId, Generation, LogicalNodeId, PlanHash};
 
 use crate::{
     answers::{PendingRecovery, PendingRelease},
-    inbox::{Answer, Ask},
+    inbox::{Answer, Ask, Checked, Then, Wake},
     looping::Loop,
+    planning::{Confirming, SecretsAre},
+    secrets::Needs,
     source::Source,
     state::Mode,
     view::{Edit, PlanView, ReleaseView},
@@ -16,7 +18,7 @@ impl Loop {
     pub(crate) fn answer(&mut self, ask: Ask) {
         let looks = match &ask {
             Ask::Plan(edit, _) | Ask::Apply { edit, .. } => self.state.recovery_looks(edit),
-            Ask::Release { .. } => Vec::new(),
+            Ask::Release { .. } | Ask::Ping(_) => Vec::new(),
         };
         if looks.is_empty() {
             return self.answer_now(ask);
@@ -31,8 +33,11 @@ impl Loop {
     fn answer_now(&mut self, ask: Ask) {
         match ask {
             Ask::Plan(edit, answer) => self.plan(&edit, answer),
+            // A journal that hangs is a loop that does not turn; each turn asks again.
+            Ask::Ping(answer) if self.barrier.is_some() => self.early.push(Ask::Ping(answer)),
+            Ask::Ping(answer) => drop(answer.send(Ok(()))),
             Ask::Apply { edit, hash, source, answer } => {
-                self.apply(&edit, hash, &source, answer);
+                self.apply(edit, hash, source, answer, SecretsAre::Unknown);
             }
             Ask::Release { subject, confirm, answer } => self.release(&subject, confirm, answer),
         }
@@ -57,18 +62,49 @@ impl Loop {
         }
     }
 
-    fn apply(&mut self, edit: &Edit, hash: PlanHash, source: &Source, answer: Answer<Generation>) {
+    fn apply(
+        &mut self,
+        edit: Edit,
+        hash: PlanHash,
+        source: Source,
+        answer: Answer<Generation>,
+        secrets: SecretsAre,
+    ) {
         self.fold_waiting();
         let now = self.now();
         let used = self.store.is_used(&hash);
-        match self.state.confirm(edit, hash, source, used, now) {
+        match self.state.confirm(&edit, hash, &source, (used, secrets), now) {
             Err(refusal) => drop(answer.send(Err(refusal))),
-            Ok(confirmed) => {
+            Ok(Confirming::Needs(needs)) => {
+                self.ask_for(needs, Then::Apply { edit, hash, source, answer });
+            }
+            Ok(Confirming::Done(confirmed)) => {
                 let ticket = self.submit(confirmed.commit);
                 self.answers.defer(ticket, confirmed.generation, answer);
                 self.trigger = "shape";
                 self.publish();
             }
+        }
+    }
+
+    /// Asks for secrets beside the loop: a file of a medium that hangs must not hold it up.
+    pub(crate) fn ask_for(&self, needs: Needs, then: Then) {
+        let (secrets, wake) = (self.state.secrets.clone(), self.wake.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            let result = needs.check(&secrets);
+            // A driver that stopped meanwhile confirms nothing.
+            drop(wake.send(Wake::Checked(Box::new(Checked { then, result }))));
+        }));
+    }
+
+    /// Goes on with what waited for its secrets; what it was planned from may have moved, and then it is stale.
+    pub(crate) fn take_checked(&mut self, Checked { then, result }: Checked) {
+        match (then, result) {
+            (Then::Apply { answer, .. }, Err(refusal)) => drop(answer.send(Err(refusal))),
+            (Then::Apply { edit, hash, source, answer }, Ok(())) => {
+                self.apply(edit, hash, source, answer, SecretsAre::AtHand);
+            }
+            (Then::File(edit), result) => self.take_file_checked(&edit, result),
         }
     }
 

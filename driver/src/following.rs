@@ -4,9 +4,11 @@ use checkpoint::{event::Subject, store::Commit};
 
 use crate::{
     follow::Content,
+    inbox::Then,
     looping::Loop,
+    planning::{Confirming, SecretsAre},
     source::{Face, Source},
-    view::Edit,
+    view::{Edit, Refusal},
 };
 
 impl Loop {
@@ -32,15 +34,31 @@ impl Loop {
             return None;
         }
         let Content { shape, digest, .. } = content;
-        self.apply_file(&Edit::File { shape: Box::new(shape), digest }).err()
+        self.apply_file(&Edit::File { shape: Box::new(shape), digest }, SecretsAre::Unknown).err()
+    }
+
+    /// Goes on with a content that waited for its secrets.
+    pub(crate) fn take_file_checked(&mut self, edit: &Edit, result: Result<(), Refusal>) {
+        let applied = match result {
+            Ok(()) => self.apply_file(edit, SecretsAre::AtHand),
+            Err(refusal) => Err(refusal.message),
+        };
+        self.note_problem(applied.err().as_deref());
+        self.publish();
     }
 
     /// Plans the file's content, and confirms that plan.
-    fn apply_file(&mut self, edit: &Edit) -> Result<(), String> {
+    fn apply_file(&mut self, edit: &Edit, secrets: SecretsAre) -> Result<(), String> {
         let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
         let now = self.now();
-        let confirmed = self.state.confirm_own(edit, &source, now);
-        let confirmed = confirmed.map_err(|refusal| refusal.message)?;
+        let confirming = self.state.confirm_file(edit, &source, secrets, now);
+        let confirmed = match confirming.map_err(|refusal| refusal.message)? {
+            Confirming::Done(confirmed) => confirmed,
+            Confirming::Needs(needs) => {
+                self.ask_for(needs, Then::File(edit.clone()));
+                return Ok(());
+            }
+        };
         if !confirmed.commit.is_empty() {
             self.submit(confirmed.commit);
         }

@@ -74,6 +74,14 @@ impl Handle {
         self.ask(|answer| Ask::Release { subject, confirm, answer }).await
     }
 
+    /// Comes back once the loop has turned and nothing of it waits for the journal; for a watchdog.
+    ///
+    /// # Errors
+    /// Fails if the driver has stopped.
+    pub async fn ping(&self) -> Result<(), Refusal> {
+        self.ask(Ask::Ping).await
+    }
+
     /// Asks the driver to stop at its next safe point; what runs goes on running.
     pub fn stop(&self, reason: StopReason) {
         // A driver that is gone has stopped.

@@ -31,8 +31,37 @@ pub(crate) enum Wake {
     FileChanged,
     /// A face asks for something.
     Ask(Ask),
+    /// The secrets of what is to be confirmed were asked for.
+    Checked(Box<Checked>),
     /// The driver is to stop.
     Stop(StopReason),
+}
+
+/// What waited for its secrets, and whether they are at hand.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// What is to be confirmed.
+    pub(crate) then: Then,
+    /// What lacks, if something does.
+    pub(crate) result: Result<(), Refusal>,
+}
+
+/// What is confirmed once its secrets are at hand.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// What a face asked for.
+    Apply {
+        /// The edit.
+        edit: Edit,
+        /// The hash of the plan that was shown.
+        hash: PlanHash,
+        /// Who asks.
+        source: Source,
+        /// The generation that it leads to.
+        answer: Answer<Generation>,
+    },
+    /// The content of the followed file.
+    File(Edit),
 }
 
 /// Where an answer goes.
@@ -54,6 +83,8 @@ pub(crate) enum Ask {
         /// The generation that it leads to.
         answer: Answer<Generation>,
     },
+    /// Whether the loop turns; answered once nothing waits for the journal.
+    Ping(Answer<()>),
     /// End the holds of a slot or group, after a fresh look.
     Release {
         /// The slot or group.
@@ -71,6 +102,7 @@ impl Ask {
         // A face that went away does not want its answer any more.
         match self {
             Self::Plan(_, answer) => drop(answer.send(Err(refusal.clone()))),
+            Self::Ping(answer) => drop(answer.send(Err(refusal.clone()))),
             Self::Apply { answer, .. } => drop(answer.send(Err(refusal.clone()))),
             Self::Release { answer, .. } => drop(answer.send(Err(refusal.clone()))),
         }

@@ -8,6 +8,7 @@
 mod answering;
 mod answers;
 pub mod api;
+mod capacity;
 mod clock;
 pub mod config;
 mod covering;
@@ -27,6 +28,7 @@ mod observing;
 mod offline;
 mod operations;
 mod pass;
+mod plan_view;
 mod planning;
 mod publish;
 mod recovering;

@@ -44,6 +44,8 @@ pub(crate) struct Loop {
     pub(crate) store: Box<dyn Store>,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) inbox: mpsc::UnboundedReceiver<Wake>,
+    /// The way into the inbox, for what is done beside the loop.
+    pub(crate) wake: mpsc::UnboundedSender<Wake>,
     pub(crate) publisher: watch::Sender<Arc<Published>>,
     pub(crate) clock: Clock,
     pub(crate) driver: DriverView,

@@ -20,6 +20,7 @@ use reconciler_core::{
 };
 
 use crate::{
+    capacity::{self, Declared},
     publish::Published,
     recovery_list::{listed, operation_view},
     refusing::refuse,
@@ -115,6 +116,8 @@ impl Offline {
             at: now,
             due: None,
             parallelism: state.parallelism,
+            short: Arc::default(),
+            looked: false,
             under_way: false,
             proving: false,
         }
@@ -177,7 +180,8 @@ impl Offline {
         let parallelism = options.parallelism;
         let secrets = options.secrets.clone();
         let given = self.given(&options.run, options.uuid);
-        let given = Given { capabilities, secrets, parallelism, ..given };
+        let declared = capacity::declared(&options.providers);
+        let given = Given { capabilities, secrets, declared, parallelism, ..given };
         let mut state = self.state(given, true, now);
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
@@ -210,6 +214,7 @@ impl Offline {
             uuid,
             capabilities: BTreeMap::new(),
             secrets: Secrets::default(),
+            declared: Declared::new(),
             parallelism: limits::PARALLELISM_DEFAULT,
             plan_fence: self.recovered.fence,
             mode: Mode::Waiting,

@@ -17,6 +17,7 @@ use reconciler_core::{
 };
 
 use crate::{
+    capacity::Gate,
     history::letter,
     state::{Mode, State},
     view::PassView,
@@ -82,6 +83,10 @@ impl State {
         self.cluster.mark_due(now);
         let mut changed = self.cluster.take_dirty();
         self.work.extend(changed.iter().cloned());
+        // Whatever changed may have freed what others wait for.
+        if !changed.is_empty() {
+            self.work.extend(std::mem::take(&mut self.short).into_keys());
+        }
         let mut commit = Commit { at: now, ..Commit::default() };
         let mut room = input.room;
         let Decided { mut looks, reverts } = match self.mode {
@@ -127,13 +132,15 @@ impl State {
         }
         let mut plan = reconcile_some(&self.cluster, &self.shape, now, &slots);
         let outside = plan.waiting.len();
+        let mut gate = Gate::new(&self.declared, &self.cluster, &plan, now);
         plan.admit_where(|slot, side| {
             let record = self.cluster.record(slot).and_then(|record| record.side(side));
-            record.is_some_and(|record| room.take(&record.spec.provider))
+            record.is_some_and(|one| gate.admit(side, one) && room.take(&one.spec.provider))
         });
-        for slot in plan.waiting.drain(outside..) {
+        for slot in plan.waiting.drain(outside..).filter(|slot| !gate.short.contains_key(slot)) {
             self.queue(&slot);
         }
+        self.short.append(&mut gate.short);
         self.work = plan.waiting.drain(..).collect();
         self.parked.park(&mut plan.parked);
         self.requeue_at = plan.requeue_at.filter(|_| !self.work.is_empty());
@@ -149,7 +156,8 @@ impl State {
         let actions: Vec<_> = present.chain(second).collect();
         self.cover(actions.iter().map(|(slot, ..)| slot), now, commit);
         for (slot, side, action) in actions {
-            if let Some(intent) = self.intend(&slot, side, action, now) {
+            if let Some(mut intent) = self.intend(&slot, side, action, now) {
+                intent.admission = gate.admitted.remove(&(slot, side)).map(Box::new);
                 commit.intents.push(intent);
             }
         }
@@ -178,6 +186,7 @@ impl State {
     /// Any other of them would be decided and sent back: a burst would cost the square of its size.
     fn slots_at_hand(&mut self, room: &Room) -> BTreeSet<LogicalNodeId> {
         let mut slots = std::mem::take(&mut self.work);
+        slots.iter().for_each(|slot| drop(self.short.remove(slot)));
         self.parked.release(&self.cluster, &self.shape, &mut slots);
         for (provider, queue) in &mut self.queued {
             for slot in &slots {
@@ -229,7 +238,19 @@ impl State {
         }
         self.counters.step = step.next();
         let slot = slot.clone();
-        Some(Intent { operation, step, fence, slot, attempt, provider, action, key, timeout })
+        let admission = None;
+        Some(Intent {
+            operation,
+            step,
+            fence,
+            slot,
+            attempt,
+            provider,
+            action,
+            key,
+            timeout,
+            admission,
+        })
     }
 
     fn note_pass(

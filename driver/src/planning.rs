@@ -9,30 +9,25 @@ use checkpoint::{
 };
 use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
-    canonical::Canon,
     desired::ClusterShape,
     drift::{Drift, classify},
-    id::{Fence, Generation, GroupId, PlanHash, PlanSerial, ProviderName},
+    id::{Fence, Generation, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
-    plan::{
-        Change, ChangeKind as CoreKind, LifecyclePlan, PlanInput, PlanStep, ProjectError, Scope,
-        observation_text, project,
-    },
+    plan::{LifecyclePlan, PlanInput, ProjectError, Scope, observation_text, project},
     redact::Redacted,
     time::Timestamp,
 };
 
 use crate::{
+    capacity::{self, Declared},
+    plan_view::plan_view,
     recovering::{Recovers, closes_only},
     refusing::refuse,
     reverting::pauses,
-    secrets,
+    secrets::Needs,
     source::Source,
     state::{Mode, State},
-    view::{
-        BoundView, ChangeKind, ChangeView, DriftView, Edit, ImpactView, PlanGroupView, PlanView,
-        Refusal, RefusalKind, StepView, VIEW_SCHEMA,
-    },
+    view::{DriftView, Edit, PlanView, Refusal, RefusalKind},
 };
 
 /// A plan that passed its confirmation.
@@ -43,10 +38,28 @@ pub(crate) struct Confirmed {
     pub(crate) commit: Commit,
 }
 
+/// Whether the secrets of what is confirmed were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SecretsAre {
+    /// Not yet.
+    Unknown,
+    /// They were all there a moment ago.
+    AtHand,
+}
+
+/// What became of a confirmation.
+pub(crate) enum Confirming {
+    /// It is confirmed.
+    Done(Confirmed),
+    /// These secrets are to be asked for first, away from the loop; then it is confirmed again.
+    Needs(Needs),
+}
+
 /// Everything that one plan is made from, as of one moment. Shares the records with the driver.
 pub(crate) struct Planner {
     cluster: ClusterState,
     secrets: Secrets,
+    declared: Declared,
     base: Arc<ClusterShape>,
     target: Arc<ClusterShape>,
     capabilities: BTreeMap<ProviderName, String>,
@@ -76,21 +89,33 @@ impl Planner {
             };
             Refusal { hint, ..refuse(RefusalKind::Forbidden, error.to_string()) }
         })?;
-        secrets::refuse_without(&plan, &self.cluster, &self.target, &self.secrets)?;
+        capacity::refuse_beyond(&plan, &self.target, &self.declared)?;
         plan.hash = self.recovers.as_ref().map_or(plan.hash, |recovers| recovers.hash(plan.hash));
         Ok(plan)
     }
 
-    /// Makes the plan as it is shown.
+    /// The secrets that `plan` needs.
+    fn needs(&self, plan: &LifecyclePlan) -> Needs {
+        Needs::of(plan, &self.cluster, &self.target)
+    }
+
+    /// Makes the plan as it is shown, if what it needs can be had; reads files.
     pub(crate) fn view(&self) -> Result<PlanView, Refusal> {
+        let plan = self.plan()?;
+        self.needs(&plan).check(&self.secrets)?;
+        Ok(self.view_of(&plan))
+    }
+
+    /// The plan as it is shown.
+    fn view_of(&self, plan: &LifecyclePlan) -> PlanView {
         let known = u32::try_from(self.cluster.len()).unwrap_or(u32::MAX);
         let drift = classify(&self.cluster, &self.target, None);
         let drift = drift.iter().map(DriftView::from).collect();
-        let mut view = PlanView { drift, ..plan_view(&self.plan()?, known) };
+        let mut view = PlanView { drift, ..plan_view(plan, known) };
         view.bound.observed = observation_text(&self.cluster);
         // A recovery is worth carrying out also where no step follows.
         view.empty &= self.recovers.is_none();
-        Ok(view)
+        view
     }
 }
 
@@ -115,6 +140,7 @@ impl State {
             base: Arc::clone(&self.shape),
             cluster,
             secrets: self.secrets.clone(),
+            declared: self.declared.clone(),
             capabilities: capability_texts(&self.capabilities),
             fence: self.plan_fence,
             serial: self.counters.serial,
@@ -135,22 +161,54 @@ impl State {
         edit: &Edit,
         hash: PlanHash,
         source: &Source,
-        used: bool,
+        (used, checked): (bool, SecretsAre),
         now: Timestamp,
-    ) -> Result<Confirmed, Refusal> {
+    ) -> Result<Confirming, Refusal> {
         if used {
             return Err(stale("this plan was confirmed before; a plan is good for one use"));
         }
-        let plan = self.plan(edit, now)?;
+        let planner = self.planner(edit, now)?;
+        let plan = planner.plan()?;
         if plan.hash != hash {
-            let present = self.planner(edit, now)?.view()?;
+            let present = planner.view_of(&plan);
             let moved = self.shown.moved(hash, &present, self.history.events());
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
-        self.take(edit, &plan, source, now)
+        self.take_checked(edit, &plan, source, (planner.needs(&plan), checked), now)
     }
 
-    /// Plans `edit` and confirms that very plan: for what nobody is asked about.
+    /// Takes `plan` unless its secrets are to be asked for first.
+    fn take_checked(
+        &mut self,
+        edit: &Edit,
+        plan: &LifecyclePlan,
+        source: &Source,
+        (needs, checked): (Needs, SecretsAre),
+        now: Timestamp,
+    ) -> Result<Confirming, Refusal> {
+        match checked {
+            SecretsAre::Unknown if !needs.is_empty() => Ok(Confirming::Needs(needs)),
+            SecretsAre::Unknown | SecretsAre::AtHand => {
+                self.take(edit, plan, source, now).map(Confirming::Done)
+            }
+        }
+    }
+
+    /// Plans `edit` and confirms that very plan, once what it needs is at hand: for a file that applies itself.
+    pub(crate) fn confirm_file(
+        &mut self,
+        edit: &Edit,
+        source: &Source,
+        checked: SecretsAre,
+        now: Timestamp,
+    ) -> Result<Confirming, Refusal> {
+        let planner = self.planner(edit, now)?;
+        let plan = planner.plan()?;
+        self.take_checked(edit, &plan, source, (planner.needs(&plan), checked), now)
+    }
+
+    /// Plans `edit` and confirms that very plan: for what nobody is asked about. Its secrets are asked for before each
+    /// effect, as always.
     pub(crate) fn confirm_own(
         &mut self,
         edit: &Edit,
@@ -234,137 +292,4 @@ impl State {
 fn stale(message: &str) -> Refusal {
     let hint = "make the plan again, look at it, and confirm its new hash".to_owned();
     Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) }
-}
-
-/// A plan as it is shown.
-fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
-    let mut groups: BTreeMap<GroupId, PlanGroupView> = BTreeMap::new();
-    for (group, (from, to)) in &plan.counts {
-        let view = PlanGroupView {
-            group: group.clone(),
-            from: *from,
-            to: *to,
-            changes: Vec::new(),
-            unchanged: 0,
-            impact: plan.impacts.iter().find(|i| i.group == *group).map(ImpactView::of),
-        };
-        groups.insert(group.clone(), view);
-    }
-    for change in &plan.changes {
-        let group = groups.entry(change.slot.group.clone()).or_insert_with(|| PlanGroupView {
-            group: change.slot.group.clone(),
-            from: 0,
-            to: 0,
-            changes: Vec::new(),
-            unchanged: 0,
-            impact: None,
-        });
-        group.changes.push(change_view(change));
-    }
-    for (slot, reason) in &plan.blocked {
-        if let Some(group) = groups.get_mut(&slot.group) {
-            group.changes.retain(|change| change.slot != *slot);
-            let (slot, why) = (slot.clone(), reason.to_string());
-            group.changes.push(ChangeView { slot, kind: ChangeKind::Blocked, ready: false, why });
-            group.changes.sort_by(|a, b| a.slot.cmp(&b.slot));
-        }
-    }
-    let mut view = PlanView {
-        schema: VIEW_SCHEMA,
-        hash: plan.hash,
-        serial: plan.header.serial,
-        base: plan.header.base,
-        target: plan.header.target,
-        bound: Box::new(bound_view(plan)),
-        steps: step_views(plan),
-        create: 0,
-        replace: 0,
-        repair: 0,
-        destroy: 0,
-        stop: 0,
-        start: 0,
-        restart: 0,
-        unchanged: 0,
-        blocked: 0,
-        empty: plan.is_empty() && plan.header.base == plan.header.target,
-        groups: Vec::new(),
-        drift: Vec::new(),
-    };
-    for group in groups.values_mut() {
-        count(&mut view, group);
-    }
-    let moved = view.replace + view.repair + view.destroy + view.stop + view.start + view.restart;
-    view.unchanged = known.saturating_sub(moved + view.blocked);
-    view.groups = groups.into_values().collect();
-    view
-}
-
-fn count(view: &mut PlanView, group: &mut PlanGroupView) {
-    let of =
-        |kind| u32::try_from(group.changes.iter().filter(|c| c.kind == kind).count()).unwrap_or(0);
-    view.create += of(ChangeKind::Create);
-    view.replace += of(ChangeKind::Replace);
-    view.repair += of(ChangeKind::Repair);
-    view.destroy += of(ChangeKind::Destroy);
-    view.stop += of(ChangeKind::Stop);
-    view.start += of(ChangeKind::Start);
-    view.restart += of(ChangeKind::Restart);
-    view.blocked += of(ChangeKind::Blocked);
-    let staying = group.to.saturating_sub(of(ChangeKind::Create) + of(ChangeKind::Replace));
-    let powered = of(ChangeKind::Stop) + of(ChangeKind::Start) + of(ChangeKind::Restart);
-    let moved = powered + of(ChangeKind::Repair) + of(ChangeKind::Blocked);
-    group.unchanged = staying.saturating_sub(moved);
-}
-
-fn change_view(change: &Change) -> ChangeView {
-    let kind = match change.kind {
-        CoreKind::Create => ChangeKind::Create,
-        CoreKind::Replace => ChangeKind::Replace,
-        CoreKind::Repair => ChangeKind::Repair,
-        CoreKind::Destroy => ChangeKind::Destroy,
-        CoreKind::Stop => ChangeKind::Stop,
-        CoreKind::Start => ChangeKind::Start,
-        CoreKind::Restart => ChangeKind::Restart,
-    };
-    ChangeView { slot: change.slot.clone(), kind, ready: change.ready, why: change.why.to_owned() }
-}
-
-fn bound_view(plan: &LifecyclePlan) -> BoundView {
-    let header = &plan.header;
-    BoundView {
-        run: header.run,
-        fence: header.fence,
-        parallelism: header.parallelism,
-        spec: header.spec_digest,
-        observation: header.observation_digest,
-        observed: String::new(),
-        capability: header.capability_digest,
-        specs: plan.specs.iter().map(|(revision, spec)| (*revision, spec_view(spec))).collect(),
-    }
-}
-
-fn spec_view(spec: &Canon) -> serde_json::Value {
-    // Canonical text is JSON, so it always reads.
-    serde_json::from_str(&spec.write()).unwrap_or_default()
-}
-
-fn step_views(plan: &LifecyclePlan) -> Vec<StepView> {
-    // The steps of a plan that was made here are a graph.
-    let mut waves = plan.waves().unwrap_or_default().into_iter();
-    let view = |step: &PlanStep| StepView {
-        key: step.key().to_string(),
-        slot: step.slot.clone(),
-        action: step.action.as_str().to_owned(),
-        after: step.after.iter().map(ToString::to_string).collect(),
-        attempt: step.attempt.uuid,
-        requires: step.requires.to_string(),
-        brings: step.brings.to_string(),
-        timeout_ms: step.timeout.get(),
-        idempotency_key: step.idempotency_key(),
-        inverse: step.inverse.map(|inverse| inverse.as_str().to_owned()),
-        revision: step.revision,
-        session: step.session,
-        wave: waves.next().unwrap_or_default(),
-    };
-    plan.steps.iter().map(view).collect()
 }

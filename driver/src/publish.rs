@@ -1,12 +1,13 @@
 //! The immutable snapshot that faces read: publishing it costs the number of groups, not of nodes.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use checkpoint::record::ShapeSource;
 use reconciler_core::{
     desired::ClusterShape,
-    id::{Fence, PassNumber},
+    id::{Fence, LogicalNodeId, PassNumber},
     observed::ClusterState,
+    ownership::Shortage,
     reconcile::{Outlook, ReconcilePlan, Standing, outlook, standing},
     time::Timestamp,
 };
@@ -31,6 +32,10 @@ pub struct Published {
     pub(crate) due: Option<Timestamp>,
     /// Effects on their way at once, at most.
     pub(crate) parallelism: u32,
+    /// Slots whose lease waits for something to become free, and for what.
+    pub(crate) short: Arc<BTreeMap<LogicalNodeId, String>>,
+    /// True once every provider was asked what it holds.
+    pub(crate) looked: bool,
     /// True while something that was begun may still change what is known: a look, a report, a step.
     pub(crate) under_way: bool,
     /// True while what serves after a way back is still to be looked at.
@@ -38,6 +43,16 @@ pub struct Published {
 }
 
 impl Published {
+    /// True once every provider was asked what it holds: from then on the driver decides.
+    pub const fn has_looked(&self) -> bool {
+        self.looked
+    }
+
+    /// How long from `now` on until something falls due by itself, as the end of a backoff.
+    pub fn due_in(&self, now: Timestamp) -> Option<std::time::Duration> {
+        self.due.map(|at| std::time::Duration::from_millis(at.since(now).get()))
+    }
+
     /// The counts alone: costs the number of groups.
     pub fn standing(&self) -> Standing {
         standing(&self.cluster, &self.shape)
@@ -95,6 +110,12 @@ impl Published {
 }
 
 impl State {
+    /// What waits for capacity, in words; mostly nothing.
+    fn shortages(&self) -> Arc<BTreeMap<LogicalNodeId, String>> {
+        let told = |(slot, short): (&LogicalNodeId, &Shortage)| (slot.clone(), short.to_string());
+        Arc::new(self.short.iter().map(told).collect())
+    }
+
     /// What is shown now, by a driver that has something under way.
     pub(crate) fn published(
         &self,
@@ -113,6 +134,8 @@ impl State {
             at: now,
             due: self.next_due(),
             parallelism: self.parallelism,
+            short: self.shortages(),
+            looked: false,
             under_way: true,
             proving: !self.operations.to_be_seen().is_empty(),
         }

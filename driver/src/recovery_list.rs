@@ -34,9 +34,11 @@ pub(crate) fn listed(recovered: &Recovered, driven: bool) -> RecoveryView {
         let what = match bad.kind {
             RowKind::Operation => "an open operation",
             RowKind::Step => "a step of an open operation",
-            RowKind::Record | RowKind::GroupHold | RowKind::Rollout | RowKind::Event => {
-                return None;
-            }
+            RowKind::Record
+            | RowKind::GroupHold
+            | RowKind::Rollout
+            | RowKind::Lease
+            | RowKind::Event => return None,
         };
         Some(format!("group {}: {what} cannot be read: {}", bad.key, bad.why))
     });

@@ -25,6 +25,7 @@ use reconciler_core::{
 };
 
 use crate::{
+    capacity::Declared,
     history::History,
     operations::Operations,
     shown::Shown,
@@ -38,6 +39,7 @@ pub(crate) struct Given {
     pub(crate) uuid: Uuid,
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
     pub(crate) secrets: Secrets,
+    pub(crate) declared: Declared,
     pub(crate) parallelism: u32,
     pub(crate) plan_fence: Fence,
     pub(crate) mode: Mode,
@@ -83,6 +85,8 @@ impl State {
             told: Vec::new(),
             capabilities: given.capabilities,
             secrets: given.secrets,
+            declared: given.declared,
+            short: BTreeMap::new(),
             parallelism: given.parallelism,
             mode: given.mode,
             unwritten: BTreeSet::new(),
@@ -109,6 +113,7 @@ impl State {
                 | RowKind::Rollout
                 | RowKind::Operation
                 | RowKind::Step
+                | RowKind::Lease
                 | RowKind::Event => {
                     tracing::error!(row = ?bad.kind, key = bad.key, why = %bad.why, "a row cannot be read");
                 }
@@ -144,7 +149,7 @@ fn lost_hold(bad: &Unreadable, now: Timestamp) -> Option<(GroupId, Hold)> {
         RowKind::GroupHold => (HoldCode::Unrecognised, "its hold"),
         RowKind::Operation => (HoldCode::PlanningIncomplete, "its open operation"),
         RowKind::Step => (HoldCode::PlanningIncomplete, "a step of its open operation"),
-        RowKind::Record | RowKind::Rollout | RowKind::Event => return None,
+        RowKind::Record | RowKind::Rollout | RowKind::Lease | RowKind::Event => return None,
     };
     let group = bad.key.parse().ok()?;
     let text = Redacted::new(&format!("{what} cannot be read: {}", bad.why));

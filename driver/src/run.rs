@@ -180,6 +180,7 @@ impl Loop {
             Wake::FileChanged => self.news.file = true,
             Wake::Ask(ask) if self.listings.first_round_over() => self.answer(ask),
             Wake::Ask(ask) => self.early.push(ask),
+            Wake::Checked(checked) => self.take_checked(*checked),
             Wake::Stop(reason) => self.stop = Some(reason),
         }
     }
@@ -242,7 +243,7 @@ impl Loop {
         }
         for slot in &output.changed {
             if self.state.cluster.record(slot).is_none() {
-                self.dispatcher.forget(slot);
+                self.dispatcher.forget(slot, self.state.fence);
             }
             self.watch(slot);
         }
@@ -368,6 +369,7 @@ impl Loop {
         let now = self.now();
         let published = Published {
             under_way: self.is_under_way(),
+            looked: self.listings.first_round_over(),
             ..self.state.published(&self.driver, file.as_ref(), now)
         };
         self.publisher.send_replace(Arc::new(published));

@@ -36,35 +36,59 @@ pub(crate) fn expect(recovered: &Recovered, secrets: &Secrets) {
     }
 }
 
-/// Refuses a plan that makes or starts what needs a secret which cannot be had now; names each, and where it lacks.
-pub(crate) fn refuse_without(
-    plan: &LifecyclePlan,
-    cluster: &ClusterState,
-    target: &ClusterShape,
-    secrets: &Secrets,
-) -> Result<(), Refusal> {
-    let mut asked: BTreeMap<_, (&BootSpec, BTreeSet<&LogicalNodeId>)> = BTreeMap::new();
-    for step in plan.steps.iter().filter(|step| begins(step)) {
-        if let Some(boot) = boot(step, cluster, target).filter(|b| !b.secret_env.is_empty()) {
-            let entry = asked.entry((&step.slot.group, step.revision));
-            entry.or_insert_with(|| (boot, BTreeSet::new())).1.insert(&step.slot);
+/// The secrets of one kind of node, and who needs them.
+#[derive(Debug)]
+struct Need {
+    group: GroupId,
+    boot: BootSpec,
+    slots: BTreeSet<LogicalNodeId>,
+}
+
+/// Every secret that a plan needs. What it takes to ask for them may block; finding out that there are some does not.
+#[derive(Debug, Default)]
+pub(crate) struct Needs(Vec<Need>);
+
+impl Needs {
+    /// What the steps of `plan` that make or start something need.
+    pub(crate) fn of(plan: &LifecyclePlan, cluster: &ClusterState, target: &ClusterShape) -> Self {
+        let mut all: BTreeMap<_, Need> = BTreeMap::new();
+        for step in plan.steps.iter().filter(|step| begins(step)) {
+            let Some(boot) = boot(step, cluster, target).filter(|b| !b.secret_env.is_empty())
+            else {
+                continue;
+            };
+            let group = &step.slot.group;
+            let need = all.entry((group, step.revision)).or_insert_with(|| Need {
+                group: group.clone(),
+                boot: boot.clone(),
+                slots: BTreeSet::new(),
+            });
+            need.slots.insert(step.slot.clone());
         }
+        Self(all.into_values().collect())
     }
-    let mut lines = Vec::new();
-    for ((group, _revision), (boot, slots)) in asked {
-        if let Err(missing) = secrets.resolve(boot) {
-            lines.extend(missing.iter().map(|one| line(group, &slots, one)));
+
+    /// True if there is nothing to ask for.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Refuses what cannot be had now; names each, and where it lacks. Reads files: not for the loop's thread.
+    pub(crate) fn check(&self, secrets: &Secrets) -> Result<(), Refusal> {
+        let mut lines = Vec::new();
+        for Need { group, boot, slots } in &self.0 {
+            if let Err(missing) = secrets.resolve(boot) {
+                lines.extend(missing.iter().map(|one| line(group, slots, one)));
+            }
         }
+        let message = match lines.len() {
+            0 => return Ok(()),
+            1 => "a secret cannot be had".to_owned(),
+            n => format!("{n} secrets cannot be had"),
+        };
+        let hint = Some(HINT.to_owned());
+        Err(Refusal { moved: lines, hint, ..refuse(RefusalKind::Forbidden, message) })
     }
-    if lines.is_empty() {
-        return Ok(());
-    }
-    let message = match lines.len() {
-        1 => "a secret cannot be had".to_owned(),
-        n => format!("{n} secrets cannot be had"),
-    };
-    let hint = Some(HINT.to_owned());
-    Err(Refusal { moved: lines, hint, ..refuse(RefusalKind::Forbidden, message) })
 }
 
 /// True for a step whose node is to run afterwards. What ends a node goes on without its secrets.
@@ -89,7 +113,7 @@ fn boot<'a>(
     spec.map(|spec| &spec.boot)
 }
 
-fn line(group: &GroupId, slots: &BTreeSet<&LogicalNodeId>, missing: &Missing) -> String {
+fn line(group: &GroupId, slots: &BTreeSet<LogicalNodeId>, missing: &Missing) -> String {
     /// Slots that are named; the number says the rest.
     const NAMED: usize = 8;
     let named: Vec<_> = slots.iter().take(NAMED).map(ToString::to_string).collect();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use checkpoint::{
-    owner::OwnerClaim,
+    owner::{OwnerClaim, this_machine},
     paths::StatePaths,
     scan::Recovered,
     store::{Journal, OpenError, Store},
@@ -21,6 +21,7 @@ use tokio::{
 
 use crate::{
     answers::Answers,
+    capacity,
     clock::Clock,
     config::{Catalogue, ProviderDecl},
     follow::{Follow, Load},
@@ -197,6 +198,7 @@ pub fn start(options: Options) -> Result<Driver, StartError> {
             pid: std::process::id(),
             started: (options.clock)(),
             host: host(),
+            machine: this_machine(),
         };
         let (journal, recovered) = Journal::open(options.paths.dir(), &claim, wake)?;
         let providers = build_providers(options)?;
@@ -234,6 +236,7 @@ pub fn start_on<E>(
         state,
         store,
         inbox: queue,
+        wake: inbox.clone(),
         publisher,
         clock: options.clock,
         driver,
@@ -267,7 +270,13 @@ fn dispatcher(
 ) -> Dispatcher {
     let parallelism = usize::try_from(options.parallelism).unwrap_or(1);
     Dispatcher::new(
-        Settings { run: options.uuid, parallelism, secrets: options.secrets.clone() },
+        Settings {
+            run: options.uuid,
+            parallelism,
+            secrets: options.secrets.clone(),
+            metered: capacity::declared(&options.providers).into_keys().collect(),
+            now: Arc::clone(&options.clock),
+        },
         providers,
         fence,
         Arc::new(move |report| drop(inbox.send(Wake::Report(report)))),
@@ -291,6 +300,7 @@ fn resume(
         uuid: options.uuid,
         capabilities,
         secrets: options.secrets.clone(),
+        declared: capacity::declared(&options.providers),
         parallelism: options.parallelism,
         plan_fence,
         mode,

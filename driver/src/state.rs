@@ -15,11 +15,14 @@ use reconciler_core::{
         ProviderName, StepId,
     },
     observed::ClusterState,
+    ownership::Shortage,
     reconcile::Parked,
     time::{Millis, Timestamp},
 };
 
-use crate::{history::History, operations::Operations, shown::Shown, told::Told};
+use crate::{
+    capacity::Declared, history::History, operations::Operations, shown::Shown, told::Told,
+};
 
 /// How a driver confirms what nobody confirmed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,10 @@ pub(crate) struct State {
     pub(crate) capabilities: BTreeMap<ProviderName, Capabilities>,
     /// The secrets of nodes.
     pub(crate) secrets: Secrets,
+    /// What the providers are declared to have.
+    pub(crate) declared: Declared,
+    /// Slots whose lease waits for something to become free at its provider, and for what.
+    pub(crate) short: BTreeMap<LogicalNodeId, Shortage>,
     /// Effects on their way at once, at most.
     pub(crate) parallelism: u32,
     /// Whether it decides.

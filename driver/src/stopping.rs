@@ -1,7 +1,11 @@
 //! The end of a loop: what may still come in, and that nobody who asked is left without an answer.
 
 use crate::{
-    answers::journal_refusal, inbox::Wake, looping::Loop, refusing::refuse, run::DriveError,
+    answers::journal_refusal,
+    inbox::{Ask, Then, Wake},
+    looping::Loop,
+    refusing::refuse,
+    run::DriveError,
     view::RefusalKind,
 };
 
@@ -40,6 +44,12 @@ impl Loop {
         match wake {
             Wake::Report(report) => self.take_report(report),
             Wake::Ask(ask) => self.early.push(ask),
+            // Whoever waits for an answer is told with the others.
+            Wake::Checked(checked) => {
+                if let Then::Apply { edit, hash, source, answer } = checked.then {
+                    self.early.push(Ask::Apply { edit, hash, source, answer });
+                }
+            }
             Wake::Committed | Wake::FileChanged | Wake::Stop(_) => {}
         }
     }

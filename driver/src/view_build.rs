@@ -306,12 +306,20 @@ fn node(
         pending: record.pending.as_ref().map(|pending| pending.command),
         failures: record.backoff.failures,
         due: reason.and_then(|reason| reason.until),
-        reason: reason.map_or_else(|| Rung::at_rest(record).to_string(), ToString::to_string),
+        reason: why(published, record, reason),
         last_error: last_error(record),
         endpoint: record.stage.endpoint().map(endpoint),
         lease: record.stage.lease().map(|lease| lease.id.to_string()),
         second: None,
         ribbon,
+    }
+}
+
+/// Why a slot is where it is; what a lease waits for at its provider comes before what the decider would do.
+fn why(published: &Published, record: &NodeRecord, reason: Option<&Reason>) -> String {
+    match published.short.get(&record.slot) {
+        Some(short) => short.clone(),
+        None => reason.map_or_else(|| Rung::at_rest(record).to_string(), ToString::to_string),
     }
 }
 

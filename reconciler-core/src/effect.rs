@@ -1,6 +1,6 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use crate::{
         AttemptId, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName, StepId, Uuid,
     },
     lease::{Endpoint, Handle, LeaseFacts},
+    ownership::Admission,
     redact::Redacted,
     time::Millis,
 };
@@ -46,6 +47,9 @@ pub struct Intent {
     pub key: IdempotencyKey,
     /// How long it may take.
     pub timeout: Millis,
+    /// The evidence on which its provider had room for it, where what the provider has is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<Box<Admission>>,
 }
 
 /// What became of a dispatched intent.

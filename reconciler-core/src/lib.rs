@@ -32,6 +32,7 @@ mod kind;
 mod lease;
 pub mod limits;
 pub mod observed;
+pub mod ownership;
 pub mod plan;
 pub mod reconcile;
 pub mod redact;

@@ -6,10 +6,18 @@ use crate::time::Millis;
 pub const NAME_LEN_MAX: usize = 63;
 /// Most nodes in one group: a larger number is nearer to a typing error than to a wish.
 pub const GROUP_COUNT_MAX: u32 = 100_000;
+/// Most nodes in one run: what a pass and a console were measured with.
+pub const NODES_MAX: u64 = 1_000_000;
 /// Most groups in one run: the console lists them all.
 pub const GROUPS_MAX: usize = 1_000;
 /// Most bytes of free text that a record, event or hold keeps: one screen of it; the rest is cut and marked.
 pub const TEXT_LEN_MAX: usize = 1_024;
+/// Longest name of a controller: a process number, and a host name of the length that systems allow.
+pub const CONTROLLER_LEN_MAX: usize = 80;
+/// How long the lease of a controller on an operation is, if nothing shorter is said, and at most.
+pub const LEASE_LENGTH_MAX: Millis = Millis::from_secs(900);
+/// How long an admission counts: far longer than an intent waits for its turn, far shorter than a lease.
+pub const ADMISSION_LENGTH: Millis = Millis::from_secs(300);
 /// Longest path that a reference may name: what the operating system takes.
 pub const PATH_LEN_MAX: usize = 4_096;
 /// Most facts of its own that a provider may keep in a lease or session.

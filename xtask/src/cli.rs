@@ -71,6 +71,12 @@ pub(crate) enum Verb {
         /// The story.
         file: PathBuf,
     },
+    /// Let two real drivers race for one run, over and over.
+    Race {
+        /// How many rounds.
+        #[arg(long, default_value_t = 50)]
+        rounds: u32,
+    },
     /// Run the long kill -9 sweep.
     Sweep {
         /// How many kill points to try.

@@ -97,13 +97,13 @@ pub(crate) struct Tolerated {
 
 /// The duplicates of the present lock file; a new one fails, and so does a row nobody needs.
 pub(crate) const DUPLICATES: [Tolerated; 8] = [
-    Tolerated { name: "getrandom", reason: "tests only: rand 0.9, below stateright" },
     Tolerated {
-        name: "hashbrown",
-        reason: "tests only: dashmap, below stateright, still asks for 0.14",
+        name: "getrandom",
+        reason: "tests only: below rand 0.9, which stateright asks for",
     },
+    Tolerated { name: "hashbrown", reason: "tests only: dashmap, below stateright, asks for 0.14" },
     Tolerated { name: "rand", reason: "tests only: stateright still asks for 0.9" },
-    Tolerated { name: "rand_core", reason: "tests only: rand 0.9, below stateright" },
+    Tolerated { name: "rand_core", reason: "tests only: the core of rand 0.9" },
     Tolerated { name: "signal-hook", reason: "crossterm still asks for 0.3" },
     Tolerated { name: "syn", reason: "build only: macro crates are half way from 2 to 3" },
     Tolerated { name: "thiserror", reason: "filedescriptor, below crossterm, still asks for 1" },

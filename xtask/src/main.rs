@@ -14,6 +14,7 @@ mod finding;
 mod law;
 mod metadata;
 mod mutants;
+mod race;
 mod shell;
 mod sim;
 mod sweep;
@@ -50,5 +51,6 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Sim { seeds, seed } => sim::run(&shell, seeds, seed),
         Verb::Replay { file } => sim::replay(&shell, &file),
         Verb::Sweep { points } => sweep::run(&shell, points),
+        Verb::Race { rounds } => race::run(&shell, rounds),
     }
 }

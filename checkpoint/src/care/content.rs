@@ -6,14 +6,16 @@ use sha2::{Digest as _, Sha256};
 use crate::codec::hex;
 
 /// The tables of a journal and the order of their rows.
-pub(super) const TABLES: [(&str, &str); 11] = [
+pub(super) const TABLES: [(&str, &str); 13] = [
     ("migration", "version"),
     ("owner", "only_row"),
     ("shape", "generation"),
     ("used_plan", "hash"),
     ("operation", "id"),
     ("step", "id"),
+    ("operation_lease", "operation"),
     ("record", "slot"),
+    ("ownership", "slot, ordinal"),
     ("group_hold", "node_group"),
     ("rollout", "node_group"),
     ("event", "seq"),
@@ -28,6 +30,10 @@ pub(super) fn digest(conn: &Connection) -> rusqlite::Result<(String, Vec<Count>)
     let mut hash = Sha256::new();
     let mut counts = Vec::new();
     for (table, order) in TABLES {
+        // A backup of an older program has fewer of them, and is vouched for as it is.
+        if !conn.table_exists(None, table)? {
+            continue;
+        }
         let mut statement = conn.prepare(&format!("SELECT * FROM {table} ORDER BY {order}"))?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;

@@ -254,6 +254,8 @@ impl Replacement<'_> {
             },
         };
         owner.write(conn)?;
+        // Whoever had an operation is fenced now; nobody need wait for the end of its lease.
+        conn.execute("UPDATE operation_lease SET until = 0", [])?;
         let (kind, text) = match (&self.source, &preview.backup) {
             (Source::Backup(file), Some(manifest)) => (
                 "restored",

@@ -9,6 +9,7 @@ use crate::{
     event::{EventRow, PassRow},
     operation::OperationRow,
     owner::OwnerRecord,
+    ownership,
     record::ShapeRow,
     scan,
     step::StepRow,
@@ -25,7 +26,7 @@ struct Table {
 
 const HISTORY: (Integrity, &str) = (Integrity::Degraded, "history; nothing is decided on it");
 
-const TABLES: [Table; 9] = [
+const TABLES: [Table; 10] = [
     Table {
         name: "used_plan",
         key: "hash",
@@ -52,6 +53,12 @@ const TABLES: [Table; 9] = [
         key: "slot",
         read: |row| scan::record(row).map(drop),
         bad: (Integrity::Degraded, "the slot is held until it was looked at"),
+    },
+    Table {
+        name: "ownership",
+        key: "slot",
+        read: |row| ownership::read(row).map(drop),
+        bad: (Integrity::Degraded, "what its attempt owns is known from the record"),
     },
     Table {
         name: "group_hold",

@@ -5,7 +5,8 @@
 use reconciler_core::{
     checkpoint::{Direction, OperationCheckpoint, OperationMarks, StepCheckpoint},
     effect::{CommandKind, Intent},
-    id::{Fence, OperationId},
+    id::{LogicalNodeId, OperationId, ProviderName},
+    ownership::{Demand, Identity, LeaseLength, OperationLease, Ownership},
     plan::inverse,
     time::Timestamp,
 };
@@ -16,7 +17,9 @@ use super::seam::{Commit, StoreError};
 use crate::{
     codec::{direction, num, parsed, time},
     event::{EventWrite, PassRow},
+    lease::{self, Holder},
     operation::{OperationStatus, OperationWrite, Outcome},
+    ownership::{self, Property},
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow, UsedPlan},
     scan,
     step::StepWrite,
@@ -31,6 +34,12 @@ pub(super) enum Fault {
     Sql(rusqlite::Error),
 }
 
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
@@ -42,8 +51,10 @@ type Applied = Result<(), Fault>;
 /// Applies commits in one transaction and counts the rows that they touch.
 pub(super) struct Apply<'a> {
     pub(super) conn: &'a Connection,
-    pub(super) fence: Fence,
+    pub(super) holder: &'a Holder,
     pub(super) rows: u64,
+    /// What is taken of the provider that was asked about last.
+    pub(super) taken: Option<(ProviderName, Demand)>,
 }
 
 impl Apply<'_> {
@@ -70,6 +81,8 @@ impl Apply<'_> {
         touched.iter().try_for_each(|operation| self.derive(*operation, at))?;
         commit.operations.iter().try_for_each(|write| self.close(write, at))?;
         commit.records.iter().try_for_each(|record| self.record(record))?;
+        // After the records: they say what is gone, and so free, and whether a lease may be given back.
+        commit.intents.iter().try_for_each(|intent| self.own(intent, at))?;
         commit.groups.iter().try_for_each(|group| self.group(group))?;
         commit.rollouts.iter().try_for_each(|write| self.rollout(write))?;
         commit.events.iter().try_for_each(|event| self.event(event))
@@ -147,7 +160,7 @@ impl Apply<'_> {
             num(id.get()),
             group.as_str(),
             plan.to_string(),
-            num(self.fence.get()),
+            num(self.holder.fence.get()),
             OperationStatus::Active.as_str(),
             OperationCheckpoint::IntentPersisted.to_string(),
             goals,
@@ -157,7 +170,14 @@ impl Apply<'_> {
         ];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::OperationUsed(*id))),
-            _inserted => Ok(()),
+            _inserted => {
+                let Holder { controller, machine, fence } = self.holder;
+                let length = LeaseLength::default();
+                let begun = OperationLease::begun(controller.clone(), *fence, length, at);
+                lease::put(self.conn, *id, &begun, machine, None)?;
+                self.rows = self.rows.saturating_add(1);
+                Ok(())
+            }
         }
     }
 
@@ -182,7 +202,9 @@ impl Apply<'_> {
         ];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::OperationNotOpen(*id))),
-            _closed => Ok(()),
+            _closed => self
+                .run("DELETE FROM operation_lease WHERE operation = ?1", [num(id.get())])
+                .map(drop),
         }
     }
 
@@ -241,8 +263,8 @@ impl Apply<'_> {
 
     fn intent(&mut self, intent: &Intent, at: Timestamp) -> Applied {
         let (step, operation) = (intent.step, intent.operation);
-        if intent.fence != self.fence {
-            let (found, mine) = (intent.fence, self.fence);
+        if intent.fence != self.holder.fence {
+            let (found, mine) = (intent.fence, self.holder.fence);
             return Err(Fault::Refused(StoreError::IntentFence { step, found, mine }));
         }
         let direction = self
@@ -308,7 +330,16 @@ impl Apply<'_> {
             (None, None) => OperationCheckpoint::IntentPersisted.to_string(),
         };
         let sql = "UPDATE operation SET updated_at = ?2, checkpoint = ?3 WHERE id = ?1";
-        self.run(sql, params![num(operation.get()), time(at), stands]).map(drop)
+        self.run(sql, params![num(operation.get()), time(at), stands])?;
+        // Each write to an operation renews the lease on it, in the same transaction (R143).
+        let renewed = lease::renew(self.conn, operation, at)?;
+        self.rows = self.rows.saturating_add(renewed as u64);
+        Ok(())
+    }
+
+    /// Notes what an intent means for what its attempt owns.
+    fn own(&mut self, intent: &Intent, at: Timestamp) -> Applied {
+        ownership::intend(self, intent, &self.holder.controller, at)
     }
 
     fn record(&mut self, write: &RecordWrite) -> Applied {
@@ -323,8 +354,8 @@ impl Apply<'_> {
             RecordWrite::Remove(slot) => {
                 self.run("DELETE FROM record WHERE slot = ?1", [slot.to_string()])
             }
-        }
-        .map(drop)
+        }?;
+        ownership::record(self, write)
     }
 
     fn group(&mut self, write: &GroupWrite) -> Applied {
@@ -365,6 +396,41 @@ impl Apply<'_> {
         let sql = "INSERT INTO event (first_at, at, pass, subject, kind, text, count) \
                    VALUES (?4, ?4, ?5, ?1, ?2, ?3, 1)";
         self.run(sql, params![subject, kind, text, at, pass]).map(drop)
+    }
+}
+
+impl Property for Apply<'_> {
+    type Fault = Fault;
+
+    fn of_slot(&mut self, slot: &LogicalNodeId) -> Result<Vec<Ownership>, Fault> {
+        Ok(ownership::of_slot(self.conn, slot)?)
+    }
+
+    fn taken(&mut self, provider: &ProviderName) -> Result<Demand, Fault> {
+        if let Some((_, taken)) = self.taken.as_ref().filter(|(of, _)| of == provider) {
+            return Ok(*taken);
+        }
+        let taken = ownership::taken(self.conn, provider)?;
+        self.taken = Some((provider.clone(), taken));
+        Ok(taken)
+    }
+
+    fn put(&mut self, row: &Ownership, is_new: bool) -> Applied {
+        let n = ownership::put(self.conn, row)?;
+        self.rows = self.rows.saturating_add(n as u64);
+        if let Some((of, taken)) = self.taken.as_mut().filter(|_| is_new)
+            && *of == row.identity.provider
+        {
+            *taken = taken.and(row.demand);
+        }
+        Ok(())
+    }
+
+    fn drop(&mut self, identity: &Identity) -> Applied {
+        self.taken = None;
+        let n = ownership::remove(self.conn, identity)?;
+        self.rows = self.rows.saturating_add(n as u64);
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use rusqlite::ErrorCode;
 
 use crate::{
     codec::{is_of_row, why},
+    lease::LeaseRow,
     owner::OwnerRecord,
     schema::SchemaError,
 };
@@ -31,6 +32,14 @@ pub enum OpenError {
         dir: PathBuf,
         /// Who has it: process, since when, host, fence. Nothing if it has not said so yet.
         owner: Option<Box<OwnerRecord>>,
+    },
+    /// A controller on another machine has an operation that is open, and its lease is not over (R143).
+    #[error("operation {} of {} is {}'s until its lease ends", .lease.operation, dir.display(), .lease.lease.owner)]
+    Leased {
+        /// The state directory.
+        dir: PathBuf,
+        /// The lease.
+        lease: Box<LeaseRow>,
     },
     /// The journal is of another run.
     #[error("{} keeps run {found}, not {expected}", dir.display())]

@@ -14,16 +14,20 @@ use reconciler_core::{
     hold::Hold,
     id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, StepId},
     observed::{NodeRecord, Rollout},
+    ownership::{LeaseLength, OperationLease, Ownership},
     time::Timestamp,
 };
 
 use super::{
+    book::{Book, controller},
     seal::seal,
     seam::{Commit, Committed, Store, StoreError, Ticket},
 };
 use crate::{
     event::{EventRow, EventWrite, PassRow},
+    lease::LeaseRow,
     operation::{OpenOperation, OperationRow, OperationStatus, OperationWrite, Outcome},
+    ownership,
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow},
     scan::{EVENTS_TAIL, Recovered},
     step::{StepRow, StepWrite},
@@ -49,6 +53,8 @@ struct State {
     records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
     holds: BTreeMap<GroupId, Hold>,
     rollouts: BTreeMap<GroupId, Rollout>,
+    leases: BTreeMap<OperationId, OperationLease>,
+    property: Book,
     events: Vec<EventRow>,
     passes: BTreeMap<PassNumber, PassRow>,
 }
@@ -108,6 +114,11 @@ impl MemoryStore {
     /// The updates that are written.
     pub fn rollouts(&self) -> impl Iterator<Item = (&GroupId, &Rollout)> {
         self.state.rollouts.iter()
+    }
+
+    /// What attempts own, in the order of slots and attempts.
+    pub fn ownership(&self) -> Vec<Ownership> {
+        self.state.property.all()
     }
 
     /// One step as it is written.
@@ -208,7 +219,11 @@ impl State {
             self.derive(operation, at);
         }
         commit.operations.iter().try_for_each(|write| self.close(write, at))?;
-        commit.records.iter().for_each(|write| self.record(write));
+        commit.records.iter().try_for_each(|write| self.record(write))?;
+        commit
+            .intents
+            .iter()
+            .try_for_each(|one| ownership::intend(&mut self.property, one, &controller(), at))?;
         commit.groups.iter().for_each(|write| self.group(write));
         commit.rollouts.iter().for_each(|write| self.rollout(write));
         commit.events.iter().for_each(|event| self.event(event));
@@ -242,6 +257,8 @@ impl State {
             closed_at: None,
         };
         let taken = self.operations.insert(*id, row).is_some();
+        let begun = OperationLease::begun(controller(), fence, LeaseLength::default(), at);
+        self.leases.insert(*id, begun);
         if taken { Err(StoreError::OperationUsed(*id)) } else { Ok(()) }
     }
 
@@ -267,6 +284,7 @@ impl State {
         row.superseded_by = *superseded_by;
         row.updated_at = at;
         row.closed_at = Some(at);
+        self.leases.remove(id);
         Ok(())
     }
 
@@ -326,15 +344,19 @@ impl State {
             row.checkpoint = Ok(derived);
             row.updated_at = at;
         }
+        if let Some(renewed) = self.leases.get(&operation).and_then(|lease| lease.renewed(at)) {
+            self.leases.insert(operation, renewed);
+        }
     }
 
-    fn record(&mut self, write: &RecordWrite) {
+    fn record(&mut self, write: &RecordWrite) -> Result<(), StoreError> {
         match write {
             RecordWrite::Put(record) => {
                 self.records.insert(record.slot.clone(), Arc::clone(record));
             }
             RecordWrite::Remove(slot) => drop(self.records.remove(slot)),
         }
+        ownership::record(&mut self.property, write)
     }
 
     fn group(&mut self, write: &GroupWrite) {
@@ -372,6 +394,12 @@ impl State {
         });
     }
 
+    fn lease_row(&self, operation: OperationId, lease: &OperationLease) -> Option<LeaseRow> {
+        let OperationRow { group, plan, .. } = self.operations.get(&operation)?.clone();
+        let (machine, target) = (String::new(), None);
+        Some(LeaseRow { operation, group, plan, lease: lease.clone(), machine, target })
+    }
+
     fn recovered(&self, fence: Fence) -> Recovered {
         let open = self.operations.values().filter(|row| row.status == OperationStatus::Active);
         let steps_of = |id| self.steps.values().filter(move |step| step.operation == id).cloned();
@@ -394,6 +422,11 @@ impl State {
                 .map(|row| OpenOperation { row: row.clone(), steps: steps_of(row.id).collect() })
                 .collect(),
             events: self.events.iter().skip(tail).cloned().collect(),
+            leases: self
+                .leases
+                .iter()
+                .filter_map(|(id, lease)| self.lease_row(*id, lease))
+                .collect(),
             unreadable: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! Where commits go: the seam, and its two stores.
 
 mod apply;
+mod book;
 mod error;
 mod memory;
 mod names;
@@ -16,7 +17,7 @@ pub use error::OpenError;
 pub use memory::MemoryStore;
 
 pub use rights::make_dir;
-pub use seam::{Commit, Committed, Store, StoreError, Ticket};
+pub use seam::{Commit, Committed, Shortfall, Store, StoreError, Ticket};
 pub use sqlite::{Journal, JournalLimits, JournalStats};
 
 pub(crate) use names::{SHM, WAL, beside};

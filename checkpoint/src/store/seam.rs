@@ -3,13 +3,14 @@
 //! Submitting never waits for the disk, and polling never waits at all, so that a simulator can complete commits
 //! in an order of its own. What is submitted up to a flush can share one sync. Answers come in the order of submission.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use reconciler_core::{
     desired::ShapeError,
     durable::Durable,
     effect::Intent,
-    id::{Fence, OperationId, PlanHash, StepId},
+    id::{Fence, LogicalNodeId, OperationId, PlanHash, ProviderName, StepId},
+    ownership::{OwnershipError, Resource},
     time::Timestamp,
 };
 
@@ -111,6 +112,24 @@ impl Commit {
     }
 }
 
+/// A lease that would take more than its provider has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{slot} asks {provider} for {} {}, and {used} of {capacity} are taken", .asked, .resource.as_str())]
+pub struct Shortfall {
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// The provider.
+    pub provider: ProviderName,
+    /// Of what.
+    pub resource: Resource,
+    /// How much is asked for.
+    pub asked: u64,
+    /// How much is taken.
+    pub used: u64,
+    /// How much there is.
+    pub capacity: u64,
+}
+
 /// Why a commit was not kept.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -150,6 +169,21 @@ pub enum StoreError {
     /// There is no such step.
     #[error("step {0} does not exist")]
     StepUnknown(StepId),
+    /// What an intent or a record says of what its attempt owns may not be.
+    #[error(transparent)]
+    Ownership(Box<OwnershipError>),
+    /// The evidence on which a lease was admitted is too old.
+    #[error("the admission of {0} is over")]
+    AdmissionOver(LogicalNodeId),
+    /// What a lease takes is not free any more.
+    #[error(transparent)]
+    NoCapacity(Box<Shortfall>),
+    /// Somebody else has the lock of the operation.
+    #[error("operation {0} is locked by another process")]
+    OperationLocked(OperationId),
+    /// The lock of an operation cannot be used.
+    #[error("the lock of an operation cannot be used")]
+    Lock(#[source] Arc<io::Error>),
     /// A value could not be written as JSON.
     #[error("{what} cannot be written")]
     Encode {
@@ -181,8 +215,16 @@ impl StoreError {
             | Self::OperationNotOpen(_)
             | Self::StepUsed(_)
             | Self::StepUnknown(_)
+            | Self::Ownership(_)
+            | Self::AdmissionOver(_)
+            | Self::NoCapacity(_)
             | Self::Encode { .. } => true,
-            Self::Fenced { .. } | Self::Full(_) | Self::Database(_) | Self::WriterGone => false,
+            Self::Fenced { .. }
+            | Self::OperationLocked(_)
+            | Self::Lock(_)
+            | Self::Full(_)
+            | Self::Database(_)
+            | Self::WriterGone => false,
         }
     }
 }

@@ -25,7 +25,10 @@ use super::{
 };
 use crate::{
     care::succeed,
+    lease::{self, Holder},
+    oplock::OperationLocks,
     owner::{self, OwnerClaim, OwnerRecord, RunLock},
+    ownership,
     paths::StatePaths,
     scan::{self, Recovered},
     schema::{self, SchemaError},
@@ -117,9 +120,16 @@ impl Journal {
         shared.fence.store(recovered.fence.get(), Ordering::SeqCst);
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (answer, answers) = channel();
+        let locks = OperationLocks::new(paths.clone());
         let writer = Writer {
             conn,
-            fence: recovered.fence,
+            holder: Holder {
+                controller: claim.controller(),
+                machine: claim.machine.clone(),
+                fence: recovered.fence,
+            },
+            locks: locks.map_err(|error| OpenError::io(&paths.operation_locks(), error))?,
+            at: claim.started,
             jobs: queue,
             answers: answer,
             shared: Arc::clone(&shared),
@@ -281,10 +291,19 @@ fn take(
         let mut recovered = scan::scan(&tx)?;
         let used = scan::used_plans(&tx)?;
         recovered.fence = owner::take(&tx, claim, recovered.previous_owner.as_ref())?;
+        let (controller, fence) = (claim.controller(), recovered.fence);
+        let holder = Holder { controller, machine: claim.machine.clone(), fence };
+        if let Some(held) = lease::take_all(&tx, &holder, claim.started)? {
+            return Ok(Err(held));
+        }
+        ownership::fill(&tx, &recovered.records, &holder.controller, fence)?;
         tx.commit()?;
-        Ok(Taken { recovered, used })
+        Ok(Ok(Taken { recovered, used }))
     };
-    claim_it().map_err(sql)
+    claim_it().map_err(sql)?.map_err(|held| {
+        let dir = paths.dir().to_owned();
+        OpenError::Leased { dir, lease: Box::new(held) }
+    })
 }
 
 /// Prepares the connection for its writer.

@@ -8,9 +8,9 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering},
     mpsc::{Receiver, RecvTimeoutError, Sender},
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
-use reconciler_core::id::{Fence, PlanHash};
+use reconciler_core::{id::PlanHash, time::Timestamp};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{
@@ -19,7 +19,13 @@ use super::{
     seal::seal,
     seam::{Commit, Committed, StoreError, Ticket},
 };
-use crate::{owner, retention::History};
+use crate::{
+    lease::{self, Holder},
+    operation::OperationWrite,
+    oplock::OperationLocks,
+    owner,
+    retention::History,
+};
 
 /// From so many commits on a transaction takes no more, so that the first of them does not wait for ever.
 const BATCH_MAX: usize = 256;
@@ -29,6 +35,8 @@ const IDLE_PAGES: u32 = 256;
 const BUSY_PAGES: u32 = 8_192;
 /// How long the queue must be empty to count as idle.
 const IDLE_AFTER: Duration = Duration::from_millis(250);
+/// How long to wait for the lock of an operation: who takes one over holds it for one transaction.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A commit on its way to the writer.
 pub(super) type Job = (Ticket, Commit);
@@ -109,7 +117,10 @@ impl Drop for Wake {
 /// The state of the writer thread. The answers stand before `wake`, so that they are closed when it is called.
 pub(super) struct Writer {
     pub(super) conn: Connection,
-    pub(super) fence: Fence,
+    pub(super) holder: Holder,
+    pub(super) locks: OperationLocks,
+    /// The time of the newest commit.
+    pub(super) at: Timestamp,
     pub(super) jobs: Receiver<Order>,
     pub(super) answers: Sender<Committed>,
     pub(super) shared: Arc<Shared>,
@@ -132,6 +143,25 @@ impl Writer {
             }
             (self.wake.0)();
             self.move_log(BUSY_PAGES);
+        }
+        self.leave();
+    }
+
+    /// Gives the leases back, so that nobody has to wait for their end.
+    fn leave(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        let mut leave = || {
+            let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if owner::fence(&tx)? == self.holder.fence {
+                lease::give_back(&tx, self.holder.fence, self.at)?;
+            }
+            tx.commit()
+        };
+        // Leases that are not given back run out.
+        if let Err(error) = leave() {
+            self.failed = Some(failure(error));
         }
     }
 
@@ -183,19 +213,46 @@ impl Writer {
         }
     }
 
-    /// One transaction: rows are applied as they come, while whoever submits them still decides, and synced once.
     fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        self.transact(batch)?;
+        let newest = batch.done.iter().map(|((_, commit), _)| commit.at).max();
+        self.at = newest.unwrap_or(self.at).max(self.at);
+        self.unlock(&batch.done)
+    }
+
+    /// Lets go what is on disk now, and what was refused and so never goes out.
+    fn unlock(&mut self, done: &[(Job, Result<(), StoreError>)]) -> Result<(), StoreError> {
+        for ((_, commit), result) in done {
+            if result.is_err() {
+                for intent in &commit.intents {
+                    self.locks.let_go(intent.step).map_err(lock_failure)?;
+                }
+                continue;
+            }
+            self.locks.evident(&commit.steps).map_err(lock_failure)?;
+            for write in &commit.operations {
+                if let OperationWrite::Close { id, .. } = write {
+                    self.locks.close(*id).map_err(lock_failure)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One transaction: rows are applied as they come, while whoever submits them still decides, and synced once.
+    fn transact(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
         let mut tx =
             self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
         let present = owner::fence(&tx).map_err(failure)?;
-        if present != self.fence {
+        if present != self.holder.fence {
             self.shared.fence.store(present.get(), Ordering::SeqCst);
-            return Err(StoreError::Fenced { mine: self.fence, present });
+            return Err(StoreError::Fenced { mine: self.holder.fence, present });
         }
         let mut rows = 0_u64;
         while let Some((_, commit)) = &batch.next {
+            lock(&mut self.locks, commit)?;
             let mut part = tx.savepoint().map_err(failure)?;
-            let mut apply = Apply { conn: &part, fence: self.fence, rows: 0 };
+            let mut apply = Apply { conn: &part, holder: &self.holder, rows: 0, taken: None };
             let applied = apply.commit(commit);
             let touched = apply.rows;
             let result = match applied {
@@ -245,6 +302,21 @@ impl Writer {
             Err(error) => self.failed = Some(failure(error)),
         }
     }
+}
+
+fn lock_failure(error: io::Error) -> StoreError {
+    StoreError::Lock(Arc::new(error))
+}
+
+/// Locks the operations of all effects in `commit` before any of it is written.
+fn lock(locks: &mut OperationLocks, commit: &Commit) -> Result<(), StoreError> {
+    for intent in &commit.intents {
+        let held = locks.hold(intent.operation, intent.step, LOCK_PATIENCE);
+        if !held.map_err(lock_failure)? {
+            return Err(StoreError::OperationLocked(intent.operation));
+        }
+    }
+    Ok(())
 }
 
 /// Names a failure of the database.

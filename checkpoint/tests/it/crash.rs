@@ -23,7 +23,7 @@ use reconciler_core::{
 };
 
 use crate::world::{
-    event, facts, first_commit, home, keep, open, opened, put, record, slot, step_commit,
+    event, facts, first_commit, gone, home, keep, open, opened, put, record, slot, step_commit,
 };
 
 const CHILD_DIR: &str = "LEVELHEAD_TEST_CHILD_DIR";
@@ -51,8 +51,9 @@ fn life(fence: Fence) -> Vec<Commit> {
         superseded_by: None,
     };
     all.push(Commit { operations: vec![close, opened(2)], ..Commit::default() });
-    let gone = RecordWrite::Remove(slot(3));
-    all.push(Commit { records: vec![gone, put(0, 9_000)], ..Commit::default() });
+    all.push(Commit { records: vec![gone(3, 8_000)], ..Commit::default() });
+    let reaped = RecordWrite::Remove(slot(3));
+    all.push(Commit { records: vec![reaped, put(0, 9_000)], ..Commit::default() });
     all
 }
 

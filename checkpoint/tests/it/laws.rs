@@ -2,6 +2,7 @@
 
 use checkpoint::{
     event::Subject,
+    lease::LeaseRow,
     operation::{OperationWrite, Outcome},
     reader::Reader,
     record::{GroupWrite, RecordWrite, RolloutWrite},
@@ -14,11 +15,12 @@ use reconciler_core::{
     hold::{Hold, HoldCode},
     id::{Fence, OperationId, RevisionDigest, StepId},
     observed::{Hooked, Rollout},
+    ownership::Ownership,
     time::{Millis, Timestamp},
 };
 
 use crate::world::{
-    event, facts, home, intent, keep, open, opened, pass, plan, put, shape_row, slot, used,
+    asked, event, facts, home, intent, keep, open, opened, pass, plan, put, shape_row, slot, used,
 };
 
 /// A small generator (xorshift), so that a seed is a whole story.
@@ -53,7 +55,7 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
     let known = model.recovered();
     let steps: Vec<_> = model.steps().map(|row| row.step).collect();
     let open: Vec<_> = known.open_operations.iter().map(|open| open.row.id).collect();
-    let mut commit = Commit { at: Timestamp::from_millis(n), ..Commit::default() };
+    let mut commit = Commit { at: Timestamp::from_millis(n * 20_000), ..Commit::default() };
     commit.pass = dice.one_in(2).then(|| pass(n));
     commit.shape = dice.one_in(8).then(|| shape_row(1 + n / 10 + dice.below(3), dice.index()));
     commit.used_plan = dice.one_in(6).then(|| used(dice.below(40)));
@@ -84,7 +86,8 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
         commit.intents.push(intent(n * 10 + k, operation, dice.index(), fence));
     }
     if dice.one_in(2) {
-        commit.records.push(put(dice.index(), n));
+        let write = if dice.one_in(2) { asked } else { put };
+        commit.records.push(write(dice.index(), n));
     }
     if dice.one_in(4) {
         commit.records.push(RecordWrite::Remove(slot(dice.index())));
@@ -161,6 +164,18 @@ fn journal_and_model_agree_on_random_commits() {
             }
             let seen = facts(reader.recovered().unwrap());
             assert_eq!(seen, facts(model.recovered()), "seed {seed}, commit {n}");
+            let leases = |rows: Vec<LeaseRow>| -> Vec<_> {
+                rows.into_iter().map(|row| (row.operation, row.lease.until)).collect()
+            };
+            let known = leases(model.recovered().leases);
+            assert_eq!(leases(reader.leases().unwrap()), known, "seed {seed}, commit {n}");
+            let owned = |rows: Vec<Ownership>| -> Vec<_> {
+                let part =
+                    |row: Ownership| (row.identity, row.tenure.finalizers, row.tenure.deleting_at);
+                rows.into_iter().map(part).collect()
+            };
+            let known = owned(model.ownership());
+            assert_eq!(owned(reader.ownership().unwrap()), known, "seed {seed}, commit {n}");
         }
         assert!(kept > 15 && refused > 15, "seed {seed}: {kept} kept, {refused} refused");
         let closed: Vec<_> = model.operations().cloned().collect();

@@ -11,6 +11,8 @@ mod crash;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod handoff;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod inspect;
@@ -19,7 +21,11 @@ mod isolation;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod lease;
+#[cfg(test)]
 mod owner;
+#[cfg(test)]
+mod ownership;
 #[cfg(test)]
 mod reader;
 #[cfg(test)]

@@ -21,7 +21,8 @@ use reconciler_core::{
 };
 
 use crate::world::{
-    RUN, claim, event, first_commit, home, keep, open, put, shape_row, slot, step_commit,
+    RUN, claim, event, first_commit, gone, home, keep, open, opened, put, shape_row, slot,
+    step_commit,
 };
 
 fn refusal(dir: &Path, claim: &OwnerClaim) -> OpenError {
@@ -62,7 +63,8 @@ fn each_driver_gets_the_next_fence() {
 /// C16, R141: after a takeover a stale driver can neither append, renew, delete, nor end anything.
 #[test]
 fn a_stale_driver_can_write_nothing() {
-    let negatives: [(&str, Commit); 8] = [
+    let negatives: [(&str, Commit); 9] = [
+        ("finalize", Commit { records: vec![gone(0, 9)], ..Commit::default() }),
         ("append", step_commit(2, 1, 1, Fence::new(1))),
         (
             "result",
@@ -115,7 +117,9 @@ fn a_stale_driver_can_write_nothing() {
         // And it stays refused, while the present driver goes on.
         let again = keep(&mut stale, Commit::default()).unwrap_err();
         assert!(matches!(again, StoreError::Fenced { .. }), "{what}");
-        keep(&mut present, step_commit(2, 1, 1, Fence::new(2))).unwrap();
+        // The stale one has effects of its operation under way: that operation waits for their evidence.
+        keep(&mut present, Commit { operations: vec![opened(2)], ..Commit::default() }).unwrap();
+        keep(&mut present, step_commit(2, 2, 1, Fence::new(2))).unwrap();
         drop((stale, present));
         let (_journal, after) = open(&dir);
         assert_eq!(after.records.len(), before.records.len() + 1, "{what}");

@@ -7,6 +7,7 @@ use checkpoint::{
         finding::Integrity,
         verify::{self, Report},
     },
+    scan::Recovered,
     store::{Journal, OpenError},
 };
 use rusqlite::Connection;
@@ -200,6 +201,8 @@ fn an_older_journal_is_brought_up_whole() {
     older(&dir);
     assert!(matches!(verify::journal(&dir), Err(OpenError::OlderSchema { found: 2, .. })));
     let (journal, recovered) = open(&dir);
+    // An older program wrote no leases; this one took them as it opened the journal.
+    let before = Recovered { leases: Vec::new(), ..before };
     assert_eq!(facts(recovered), facts(before));
     drop(journal);
     let report = verify::journal(&dir).unwrap();

@@ -26,7 +26,7 @@ use reconciler_core::{
         AttemptId, AttemptOrdinal, Fence, Generation, LogicalNodeId, OperationId, PassNumber,
         PlanHash, PlanSerial, StepId, Uuid,
     },
-    observed::{Backoff, NodeRecord},
+    observed::{Backoff, NodeRecord, NodeStage},
     saga::Compensation,
     time::{Millis, Timestamp},
 };
@@ -41,6 +41,7 @@ pub(crate) fn claim() -> OwnerClaim {
         pid: 4_711,
         started: Timestamp::from_millis(1_000),
         host: "here".to_owned(),
+        machine: "this".to_owned(),
     }
 }
 
@@ -116,6 +117,20 @@ pub(crate) fn put(index: u32, at: u64) -> RecordWrite {
     RecordWrite::Put(Arc::new(record(index, at)))
 }
 
+/// A slot whose lease was asked for.
+pub(crate) fn asked(index: u32, at: u64) -> RecordWrite {
+    let mut record = record(index, at);
+    record.stage = NodeStage::LeaseRequested;
+    RecordWrite::Put(Arc::new(record))
+}
+
+/// A slot of which nothing is left.
+pub(crate) fn gone(index: u32, at: u64) -> RecordWrite {
+    let mut record = record(index, at);
+    record.stage = NodeStage::Destroyed { at: Timestamp::from_millis(at), failure: None };
+    RecordWrite::Put(Arc::new(record))
+}
+
 pub(crate) fn intent(step: u64, operation: u64, index: u32, fence: Fence) -> Intent {
     let attempt = AttemptId::derive(RUN, &slot(index), Generation::new(1), AttemptOrdinal::new(1));
     let request = NodeRequest {
@@ -135,6 +150,7 @@ pub(crate) fn intent(step: u64, operation: u64, index: u32, fence: Fence) -> Int
         action: NodeManagerCommand::CreateLease(request).into(),
         key: idempotency_key(attempt.uuid, CommandKind::CreateLease, ""),
         timeout: Millis::from_secs(5),
+        admission: None,
     }
 }
 
@@ -177,7 +193,7 @@ pub(crate) fn step_commit(step: u64, operation: u64, index: u32, fence: Fence) -
         at: Timestamp::from_millis(step),
         pass: Some(pass(step)),
         intents: vec![intent(step, operation, index, fence)],
-        records: vec![put(index, step)],
+        records: vec![asked(index, step)],
         events: vec![event(Subject::Slot(slot(index)), "sent", step)],
         ..Commit::default()
     }
@@ -198,6 +214,13 @@ pub(crate) fn first_commit() -> Commit {
 pub(crate) fn facts(mut recovered: Recovered) -> Recovered {
     recovered.fence = Fence::default();
     recovered.previous_owner = None;
+    recovered.leases.iter_mut().for_each(|row| {
+        row.lease.fence = Fence::default();
+        row.lease.owner = "somebody".parse().unwrap();
+        row.lease.until = Timestamp::ZERO;
+        row.lease.handoffs = 0;
+        row.machine = String::new();
+    });
     for operation in &mut recovered.open_operations {
         operation.row.fence = Fence::default();
         operation.steps.iter_mut().for_each(|step| step.fence = Fence::default());

@@ -112,6 +112,7 @@ pub(crate) fn claim() -> io::Result<OwnerClaim> {
         pid: std::process::id(),
         started: system_clock()(),
         host: "bench".to_owned(),
+        machine: String::new(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Serves a driver's handle on its socket.
 
-use std::{io, path::Path, time::Duration};
+use std::{fs, io, path::Path, time::Duration};
 
 use axum::{
     Json, Router,
@@ -12,7 +12,15 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    net::UnixListener,
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot, watch,
+    },
+    task::JoinSet,
+    time::timeout,
+};
 
 use super::{
     socket,
@@ -22,23 +30,72 @@ use crate::{
     handle::Handle,
     refusing::refuse,
     view::{Refusal, RefusalKind},
+    watch_file::watch_file,
 };
 
 /// How long a snapshot call waits for news before it answers with what there is.
 const NEWS_WAIT: Duration = Duration::from_secs(10);
 
 /// Serves `handle` on the socket at `path` until `closed` is told or its other end is gone; then what was asked
-/// before is answered still.
+/// before is answered still. A socket whose file vanishes, as when somebody cleans up, is made anew.
 ///
 /// # Errors
-/// Fails if the socket cannot be bound.
+/// Fails if the socket cannot be bound at first.
 pub(crate) async fn serve(
     path: &Path,
     handle: Handle,
     closed: oneshot::Receiver<()>,
 ) -> io::Result<()> {
-    let listener = socket::listen(path)?;
-    let router = Router::new()
+    let router = router(handle);
+    let (stop, stopped) = watch::channel(());
+    let mut serving = JoinSet::new();
+    serving.spawn(serve_on(socket::listen(path)?, router.clone(), stopped.clone()));
+    let (notice, mut noticed) = mpsc::channel(1);
+    let watched = path.to_owned();
+    let mut watching = JoinSet::new();
+    watching.spawn(async move {
+        let changed = || !matches!(notice.try_send(()), Err(TrySendError::Closed(())));
+        if let Err(error) = watch_file(&watched, changed).await {
+            tracing::warn!(%error, "a control socket that vanishes will not be noticed");
+        }
+    });
+    let mut closed = std::pin::pin!(closed);
+    loop {
+        tokio::select! {
+            _told = &mut closed => break,
+            // Another file in its place is a newer driver's, and left alone.
+            Some(()) = noticed.recv() => if fs::symlink_metadata(path).is_err() {
+                match socket::listen(path) {
+                    Ok(anew) => {
+                        tracing::info!(socket = %path.display(), "the control socket was gone; it is made anew");
+                        serving.spawn(serve_on(anew, router.clone(), stopped.clone()));
+                    }
+                    Err(error) => tracing::error!(%error, "the control socket was gone, and cannot be made"),
+                }
+            },
+        }
+    }
+    watching.shutdown().await;
+    drop((stop, stopped));
+    while let Some(served) = serving.join_next().await {
+        served.map_err(io::Error::other)??;
+    }
+    Ok(())
+}
+
+/// Serves one socket until the other end of `stopped` is gone, and answers what was asked before.
+async fn serve_on(
+    listener: UnixListener,
+    router: Router,
+    mut stopped: watch::Receiver<()>,
+) -> io::Result<()> {
+    // Nothing is ever sent: the sender tells by going away.
+    let stopped = async move { drop(stopped.changed().await) };
+    axum::serve(listener, router).with_graceful_shutdown(stopped).await
+}
+
+fn router(handle: Handle) -> Router {
+    Router::new()
         .route("/v1/health", get(health))
         .route("/v1/snapshot", get(snapshot))
         .route("/v1/explain", get(explain))
@@ -47,10 +104,7 @@ pub(crate) async fn serve(
         .route("/v1/release", post(release))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
-        .with_state(handle);
-    // The sender tells by going away.
-    let closed = async move { drop(closed.await) };
-    axum::serve(listener, router).with_graceful_shutdown(closed).await
+        .with_state(handle)
 }
 
 /// A refusal as an answer; the body is the refusal itself.

@@ -39,6 +39,12 @@ pub(super) const BOOT: Part = Part {
     header: "[group.NAME.boot]",
     keys: &["command", "env", "secret_env", "workdir", "ports", "verify", "settle", "stop_grace"],
 };
+/// What a provider has.
+pub(super) const CAPACITY: Part = Part {
+    what: "a capacity",
+    header: "[provider.NAME.capacity]",
+    keys: &["nodes", "cpus", "memory", "gpus"],
+};
 /// One command that must succeed first.
 pub(super) const VERIFY: Part = Part {
     what: "a verify command",

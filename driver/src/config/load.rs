@@ -14,6 +14,7 @@ use reconciler_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    capacity,
     catalogue::Catalogue,
     diagnostic::{Diagnostic, Report},
     group,
@@ -102,6 +103,7 @@ fn root_settings(
     let parallelism = root.whole("parallelism", 1..=limits::PARALLELISM_MAX, out);
     let providers = provider::read(root, catalogue, out);
     let groups = group::read(root, &providers, out);
+    capacity::check(root, &providers.sound, &groups, out);
     let shape = ClusterShape::new(run?, uuid?, Generation::new(1), groups);
     match shape {
         Ok(shape) => Some(Loaded {

@@ -4,6 +4,7 @@
 //! the loop.
 
 mod boot;
+mod capacity;
 mod catalogue;
 mod compare;
 mod diagnostic;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use executor::seam::{Capabilities, OptionProblem, ProviderOptions};
-use reconciler_core::id::ProviderName;
+use reconciler_core::{id::ProviderName, ownership::Capacity};
 use serde_json::Value;
 use toml::{
     Spanned,
@@ -11,6 +11,7 @@ use toml::{
 };
 
 use super::{
+    capacity,
     catalogue::Catalogue,
     diagnostic::{Diagnostic, Report},
     reader::{self, At, Section},
@@ -19,6 +20,9 @@ use super::{
 
 /// The provider that exists without being declared, and its kind.
 pub(super) const BUILT_IN: &str = "process";
+
+/// The keys of a provider that are not options of its kind.
+const OWN_KEYS: [&str; 2] = ["kind", "capacity"];
 
 /// Most providers that one file may declare: each is listed and paced on its own.
 const PROVIDERS_MAX: usize = 64;
@@ -30,6 +34,8 @@ pub struct ProviderDecl {
     pub kind: String,
     /// Its own settings.
     pub options: ProviderOptions,
+    /// What it has, where that is declared: then nothing beyond it is asked for.
+    pub capacity: Option<Capacity>,
 }
 
 /// The providers of a file.
@@ -79,7 +85,11 @@ pub(super) fn read(root: &Section<'_>, catalogue: &Catalogue, out: &mut Report) 
     }
     let built_in = BUILT_IN.parse::<ProviderName>();
     if let (Ok(name), Some(_), None) = (built_in, catalogue.get(BUILT_IN), declared.raw(BUILT_IN)) {
-        let decl = ProviderDecl { kind: BUILT_IN.to_owned(), options: ProviderOptions::new() };
+        let decl = ProviderDecl {
+            kind: BUILT_IN.to_owned(),
+            options: ProviderOptions::new(),
+            capacity: None,
+        };
         providers.names.push(BUILT_IN.to_owned());
         providers.add(name, decl, catalogue);
     }
@@ -99,13 +109,14 @@ fn declaration(
     let factory = catalogue.get(kind)?;
     let mut options = ProviderOptions::new();
     let mut spans = BTreeMap::new();
-    for (key, value) in section.entries().filter(|(key, _)| key.value != "kind") {
+    for (key, value) in section.entries().filter(|(key, _)| !OWN_KEYS.contains(&key.value)) {
         flatten(key.value, &key.span, value, &mut options, &mut spans);
     }
     for problem in factory.validate(&options) {
         out.push(located(problem, &spans, &section.span));
     }
-    (out.len() == before).then(|| ProviderDecl { kind: kind.to_owned(), options })
+    let capacity = capacity::read(&section, out);
+    (out.len() == before).then(|| ProviderDecl { kind: kind.to_owned(), options, capacity })
 }
 
 fn kind<'d>(

@@ -66,7 +66,8 @@ fn image(shape: &Section<'_>, out: &mut Report) -> Option<String> {
     Some(image.value.to_owned())
 }
 
-fn cpus(shape: &Section<'_>, out: &mut Report) -> Option<u32> {
+/// Reads a number of processors, in thousandths.
+pub(super) fn cpus(shape: &Section<'_>, out: &mut Report) -> Option<u32> {
     let value = shape.raw("cpus")?;
     let number = match value.get_ref() {
         DeValue::Integer(number) => number.to_string(),
@@ -86,7 +87,7 @@ fn cpus(shape: &Section<'_>, out: &mut Report) -> Option<u32> {
 }
 
 /// Reads a size in units of `unit` mebibytes.
-fn size(shape: &Section<'_>, key: &str, unit: u64, out: &mut Report) -> Option<u32> {
+pub(super) fn size(shape: &Section<'_>, key: &str, unit: u64, out: &mut Report) -> Option<u32> {
     let value = shape.raw(key)?;
     if let DeValue::Integer(number) = value.get_ref() {
         let wrong = reader::wrong_type(value, "a size such as \"512 MiB\"");

@@ -136,6 +136,7 @@ fn write_before(stand: &Stand) {
         pid: 1,
         started: Timestamp::ZERO,
         host: "here".to_owned(),
+        machine: String::new(),
     };
     let (mut journal, found) = Journal::open(stand.paths().dir(), &claim, Box::new(|| {})).unwrap();
     let other = RevisionDigest::of(b"as another version digests it");

@@ -115,7 +115,8 @@ impl Stand {
 
     /// The providers that are declared.
     pub(crate) fn providers(&self) -> BTreeMap<ProviderName, ProviderDecl> {
-        let decl = || ProviderDecl { kind: KIND.to_owned(), options: BTreeMap::new() };
+        let decl =
+            || ProviderDecl { kind: KIND.to_owned(), options: BTreeMap::new(), capacity: None };
         self.grounds.iter().map(|name| (name.parse().unwrap(), decl())).collect()
     }
 

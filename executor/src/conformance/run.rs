@@ -53,7 +53,7 @@ pub async fn run(provider: Arc<dyn Provider>, options: BatteryOptions) -> Report
     let left = bench.nothing_is_left(&nodes).await;
     add("nothing_is_left", &["R75"], left);
     for node in &nodes {
-        bench.provider.forget(&node.slot);
+        bench.provider.forget(&node.slot, bench.options.fence);
     }
     bench.provider.close().await;
     Report { kind, checks }

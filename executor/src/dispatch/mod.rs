@@ -9,11 +9,13 @@ mod lane;
 mod look;
 mod observe;
 mod perform;
+mod preflights;
 mod report;
 mod room;
 mod run;
 mod shared;
 
+pub use preflights::Now;
 pub use report::{Report, ReportSink};
 pub use room::Room;
 pub use run::{Dispatcher, Settings};

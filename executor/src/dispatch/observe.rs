@@ -10,7 +10,7 @@ use std::{
 
 use reconciler_core::{
     effect::{Listing, Look},
-    id::{AttemptId, LogicalNodeId, ProviderName, Uuid},
+    id::{AttemptId, Fence, LogicalNodeId, ProviderName, Uuid},
     observed::{Handle, LeaseFacts},
     redact::Redacted,
 };
@@ -61,10 +61,16 @@ impl Dispatcher {
         }
     }
 
-    /// Lets every provider drop what it keeps for people of a slot that is gone for good.
-    pub fn forget(&self, slot: &LogicalNodeId) {
+    /// Lets every provider drop what it keeps for people of a slot that is gone for good, unless a newer controller
+    /// than that of `fence` has the run.
+    pub fn forget(&self, slot: &LogicalNodeId, fence: Fence) {
+        let present = (self.shared.fence)();
+        if present != fence {
+            tracing::warn!(%slot, %fence, %present, "a newer controller has the run; nothing is dropped");
+            return;
+        }
         for ground in self.shared.grounds.values() {
-            ground.provider.forget(slot);
+            ground.provider.forget(slot, fence);
         }
     }
 

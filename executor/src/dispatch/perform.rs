@@ -1,4 +1,4 @@
-//! One effect from its permit to its report: fence, secrets, call, normalised outcome, look (D7, D8, D11).
+//! One effect from its permit to its report: fence, preflights, call, normalised outcome, look (D7, D8, D11).
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +18,7 @@ use super::{
     report::Report,
     shared::Shared,
 };
-use crate::{
-    seam::{EffectContext, Provider, SessionSink, StartRequest},
-    secret::Missing,
-};
+use crate::seam::{EffectContext, Provider, SessionSink, StartRequest};
 
 /// Performs `intent` and says what became of it.
 pub(super) async fn perform(
@@ -39,7 +36,7 @@ pub(super) async fn perform(
         look: None,
     };
     let refusal = match fenced(shared, &intent).await {
-        None => without_secrets(shared, &intent).await,
+        None => preflight(shared, ground, &intent).await,
         refusal => refusal,
     };
     let result = match refusal {
@@ -87,37 +84,15 @@ async fn fenced(shared: &Arc<Shared>, intent: &Intent) -> Option<EffectFailure> 
     }
 }
 
-/// Why `intent` must not begin: it needs secrets, and they are not all there now (R88, R97).
-///
-/// Nothing is made for a node that could not start, and a person has to act, so it is told as refused authority.
-async fn without_secrets(shared: &Arc<Shared>, intent: &Intent) -> Option<EffectFailure> {
-    let boot = match &intent.action {
-        Action::Command(
-            NodeManagerCommand::CreateLease(request)
-            | NodeManagerCommand::StartBootstrap { request, .. },
-        ) => &request.spec.boot,
-        Action::Hook(run) => &run.request.spec.boot,
-        Action::Command(
-            NodeManagerCommand::LookupEndpoint(_)
-            | NodeManagerCommand::BootstrapConvergenceObserved { .. }
-            | NodeManagerCommand::CancelBootstrap { .. }
-            | NodeManagerCommand::DestroyLease(_),
-        ) => return None,
-    };
-    if boot.secret_env.is_empty() {
-        return None;
-    }
-    let (secrets, boot) = (shared.secrets.clone(), boot.clone());
-    let reading = tokio::task::spawn_blocking(move || secrets.resolve(&boot).map(drop));
-    match within(LOOK_TIMEOUT, reading).await {
-        Finish::Done(Ok(Ok(()))) => None,
-        Finish::Done(Ok(Err(missing))) => {
-            Some(definite(FailureClass::Auth, &Missing::told(&missing)))
-        }
-        Finish::Done(Err(_)) | Finish::Crashed(_) | Finish::Late(_) | Finish::Stopped => {
-            Some(definite(FailureClass::Unavailable, "its secrets cannot be read"))
+/// Why `intent` must not go out now; the first preflight that refuses says it.
+async fn preflight(shared: &Shared, ground: &Ground, intent: &Intent) -> Option<EffectFailure> {
+    for check in &shared.preflights {
+        if let Err(refusal) = check.check(intent, ground.provider.as_ref()).await {
+            tracing::debug!(slot = %intent.slot, check = check.name(), "an effect was not sent");
+            return Some(refusal);
         }
     }
+    None
 }
 
 async fn effect(shared: &Arc<Shared>, ground: &Arc<Ground>, intent: Intent) -> EffectResult {

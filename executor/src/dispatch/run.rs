@@ -5,7 +5,7 @@
 //! `perform`, what one look or listing does in `look`; how they and watches are asked for in `observe`. Nothing here decides what should happen.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -27,6 +27,7 @@ use super::{
     job::{Job, LaneKind},
     look,
     perform::{ambiguous, definite, perform},
+    preflights::{Now, built_in},
     report::{Report, ReportSink},
     room::Room,
     shared::{FenceReader, Shared},
@@ -34,7 +35,7 @@ use super::{
 use crate::{seam::Provider, secret::Secrets};
 
 /// How a dispatcher works.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// The run.
     pub run: Uuid,
@@ -42,6 +43,10 @@ pub struct Settings {
     pub parallelism: usize,
     /// The secrets of nodes: there before an effect that needs them, and in no report.
     pub secrets: Secrets,
+    /// The providers whose capacity is declared: they give no lease that was not admitted.
+    pub metered: BTreeSet<ProviderName>,
+    /// The time.
+    pub now: Now,
 }
 
 /// Carries durable intents to providers; every method must be called from within the driver's runtime.
@@ -73,7 +78,7 @@ impl Dispatcher {
             run: settings.run,
             fence,
             report: Arc::new(move |given| report(secrets.report(given))),
-            secrets: settings.secrets,
+            preflights: built_in(settings.secrets, settings.metered, settings.now),
             grounds,
             watched: Mutex::default(),
             parallelism,

@@ -15,7 +15,7 @@ use reconciler_core::{
 use tokio::sync::{Notify, Semaphore};
 
 use super::{dedup::Ledger, ground::Ground, report::ReportSink};
-use crate::secret::Secrets;
+use crate::seam::Preflight;
 
 /// Reads the fence that is in force now.
 pub type FenceReader = Arc<dyn Fn() -> Fence + Send + Sync>;
@@ -25,7 +25,7 @@ pub(super) struct Shared {
     pub(super) run: Uuid,
     pub(super) fence: FenceReader,
     pub(super) report: ReportSink,
-    pub(super) secrets: Secrets,
+    pub(super) preflights: Vec<Arc<dyn Preflight>>,
     pub(super) grounds: BTreeMap<ProviderName, Arc<Ground>>,
     pub(super) watched: Mutex<BTreeSet<(Uuid, Handle)>>,
     pub(super) parallelism: usize,

@@ -3,11 +3,13 @@
 mod context;
 mod factory;
 mod fences;
+mod preflight;
 mod provider;
 mod session;
 
 pub use context::EffectContext;
 pub use factory::{BuildError, OptionProblem, ProviderFactory, ProviderOptions, ProviderPlace};
 pub use fences::{FENCE_FILE, highest_fence};
+pub use preflight::Preflight;
 pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Rate, Work};
 pub use session::{SessionObservation, SessionSink, StartRequest};

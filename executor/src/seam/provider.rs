@@ -7,7 +7,7 @@ use reconciler_core::{
     effect::{
         Certainty, EffectFailure, ExitStatus, FailureClass, HookRun, Listing, Look, NodeRequest,
     },
-    id::{AttemptId, LogicalNodeId, Uuid},
+    id::{AttemptId, Fence, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
 };
@@ -199,8 +199,9 @@ pub trait Provider: Send + Sync {
 
     /// Drops what it keeps for people of a slot that is gone for good, such as the output of its last attempt.
     ///
-    /// Returns at once, is no effect, and is called within the runtime.
-    fn forget(&self, _slot: &LogicalNodeId) {}
+    /// Returns at once, and is called within the runtime. It changes nothing that runs, and still is a controller's deed:
+    /// a provider that enforces fences keeps everything where a newer one was seen.
+    fn forget(&self, _slot: &LogicalNodeId, _fence: Fence) {}
 
     /// Finishes what was put off, before the controller ends; nothing is asked of the provider after that.
     fn close(&self) -> Work<'_, ()> {

@@ -1,7 +1,7 @@
 //! A provider that follows a script, counts what reaches it, and a dispatcher around it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     sync::{
         Arc, Mutex,
@@ -31,7 +31,7 @@ use reconciler_core::{
     },
     observed::{Endpoint, Handle, LeaseFacts, LeaseId, SessionStage},
     redact::Redacted,
-    time::Millis,
+    time::{Millis, Timestamp},
 };
 use tokio::sync::mpsc;
 
@@ -224,7 +224,13 @@ impl Rig {
         let fence = Arc::new(AtomicU64::new(FENCE.get()));
         let read = Arc::clone(&fence);
         let dispatcher = Dispatcher::new(
-            Settings { run: RUN, parallelism, secrets: Secrets::default() },
+            Settings {
+                run: RUN,
+                parallelism,
+                secrets: Secrets::default(),
+                metered: BTreeSet::new(),
+                now: Arc::new(|| Timestamp::ZERO),
+            },
             providers,
             Arc::new(move || Fence::new(read.load(Ordering::SeqCst))),
             Arc::new(move |report| tx.send(report).expect("the test listens")),
@@ -326,6 +332,7 @@ pub(crate) fn durable(
         key: idempotency_key(attempt.uuid, command.kind(), ""),
         action: command.into(),
         timeout: Millis::from_secs(10),
+        admission: None,
     };
     Durable::seal(intent, operation, step, FENCE)
 }

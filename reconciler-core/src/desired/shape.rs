@@ -31,6 +31,9 @@ pub enum ShapeError {
         /// What it wants.
         count: u32,
     },
+    /// More nodes than a run may have.
+    #[error("{0} nodes are wanted in all; at most {max} are allowed", max = limits::NODES_MAX)]
+    TooManyNodes(u64),
     /// The gates between its groups make no sense.
     #[error(transparent)]
     Gate(#[from] GateError),
@@ -90,6 +93,11 @@ impl ClusterShape {
         }
         if map.len() > limits::GROUPS_MAX {
             return Err(ShapeError::TooManyGroups(map.len()));
+        }
+        let nodes = map.values().map(|group| u64::from(group.count));
+        let nodes = nodes.fold(0_u64, u64::saturating_add);
+        if nodes > limits::NODES_MAX {
+            return Err(ShapeError::TooManyNodes(nodes));
         }
         gate::check(&map)?;
         Ok(Self { run, uuid, generation, groups: map })

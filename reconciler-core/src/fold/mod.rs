@@ -17,8 +17,8 @@ mod look;
 mod presence;
 mod report;
 mod rollout;
-mod seen;
 mod saga;
+mod seen;
 mod stages;
 
 pub(crate) use apply::forbids_everything;

@@ -21,7 +21,8 @@ use crate::{
     hold::Hold,
     id::LogicalNodeId,
     observed::{
-        ClusterState, DeleteReason, Failing, GroupState, HookFacts, Hooked, NodeStage, Side, next_due,
+        ClusterState, DeleteReason, Failing, GroupState, HookFacts, Hooked, NodeStage, Side,
+        next_due,
     },
     time::Timestamp,
 };

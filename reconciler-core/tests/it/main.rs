@@ -28,6 +28,7 @@ mod laws_single;
 mod listings;
 mod operator;
 mod outlook;
+mod ownership;
 mod plan_graph;
 mod plan_hash;
 mod plan_refusal;

@@ -5,7 +5,12 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use reconciler_core::id::{GroupId, PlanHash};
 
-use super::{journal::JournalVerb, recovery_args::RecoveryCommand, update::UpdateWhat};
+use super::{
+    journal::JournalVerb, ownership::OwnershipVerb, recovery_args::RecoveryCommand,
+    update::UpdateWhat,
+};
+
+pub(crate) use super::global::{Global, When};
 
 /// Keeps a fleet of nodes at the shape that you declared.
 #[derive(Debug, Parser)]
@@ -18,31 +23,6 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
-}
-
-/// Options of every verb.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Global {
-    /// Where the run keeps its state, instead of the usual place.
-    #[arg(long, global = true, value_name = "DIR", env = "LEVELHEAD_STATE_DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
-    /// Print JSON on stdout, and errors as JSON on stderr.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// When to use colours; `NO_COLOR` counts as never.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: When,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    /// On a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
 }
 
 /// The desired-state file.
@@ -261,10 +241,16 @@ pub(crate) enum RunVerb {
         /// Show only what is not as it should be.
         #[arg(long)]
         problems: bool,
+        /// Show every run whose state is in the usual place, a line each.
+        #[arg(long, conflicts_with_all = ["problems", "file"])]
+        all: bool,
         /// Show the journal's records as the text that tests are written in.
         #[arg(long, hide = true, conflicts_with_all = ["problems", "json"])]
         fixture: bool,
     },
+    /// See who answers for operations and nodes, and take over what was abandoned.
+    #[command(subcommand)]
+    Ownership(OwnershipVerb),
     /// Print what happens, a line each, until interrupted.
     Watch {
         #[command(flatten)]

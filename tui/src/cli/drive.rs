@@ -1,30 +1,68 @@
-//! `levelhead driver`: the headless mode; drives until it is told to stop.
+//! `levelhead driver`: the headless mode; drives until it is told to stop. In the foreground and under a service manager
+//! it is the same loop (R182).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use driver::{Begin, start};
+use driver::{Begin, Published, start};
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     context::Context,
     exit::{Failure, Outcome},
+    notify::{Notifier, Stand},
     signals::{Stops, exit_of},
 };
+
+/// How often the status is told anew while the run moves by itself towards a due time.
+const STATUS_PERIOD: Duration = Duration::from_secs(10);
 
 /// Drives the run and follows its file.
 pub(crate) async fn run(context: &Context, pace: Duration) -> Outcome {
     let mut stops = Stops::listen()?;
+    let mut notifier = Notifier::from_env()
+        .map_err(|error| Failure::internal("NOTIFY_SOCKET cannot be used", &error))?;
     let mut options = context.options(Begin::Driving, pace);
     options.follow = Some(context.followed());
     let driver = start(options).map_err(Failure::from)?;
     let handle = driver.handle();
     tracing::info!(run = %context.loaded.shape.run, state = %context.paths.dir().display(), "driving");
     let mut driving = std::pin::pin!(driver.run());
+    let mut published = handle.published();
+    let period = notifier.period().unwrap_or(STATUS_PERIOD);
+    let mut next = Instant::now() + period;
+    let mut is_ready = false;
+    let (turned, mut turns) = mpsc::channel(1);
     let ended = loop {
         tokio::select! {
             ended = &mut driving => break ended?,
             reason = stops.requested() => {
                 tracing::info!(?reason, "stopping at a safe point; the nodes keep running");
+                notifier.stopping();
                 handle.stop(reason);
+            }
+            Ok(()) = published.changed() => {
+                let latest = published.borrow_and_update().clone();
+                if is_ready {
+                    notifier.status(stand(&latest));
+                } else if latest.has_looked() {
+                    is_ready = true;
+                    notifier.ready(stand(&latest));
+                }
+            }
+            Some(()) = turns.recv() => notifier.alive(),
+            () = tokio::time::sleep_until(next) => {
+                next = Instant::now() + period;
+                // The loop itself answers: one that hangs feeds no watchdog.
+                let (handle, turned) = (handle.clone(), turned.clone());
+                drop(tokio::spawn(async move {
+                    if handle.ping().await.is_ok() {
+                        // One that is waiting to be told says the same.
+                        turned.try_send(()).unwrap_or_default();
+                    }
+                }));
+                if is_ready {
+                    notifier.status(stand(&published.borrow().clone()));
+                }
             }
         }
     };
@@ -35,4 +73,13 @@ pub(crate) async fn run(context: &Context, pace: Duration) -> Outcome {
         );
     }
     Ok(exit_of(ended.reason))
+}
+
+fn stand(published: &Arc<Published>) -> Stand {
+    let standing = published.standing();
+    Stand {
+        state: published.state(),
+        counts: (standing.ready, standing.want, standing.held),
+        due: published.due_in(driver::system_clock()()),
+    }
 }

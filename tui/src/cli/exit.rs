@@ -144,7 +144,7 @@ impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         use checkpoint::store::OpenError;
         let exit = match &error {
-            StartError::Journal(OpenError::Held { .. }) => Exit::Refused,
+            StartError::Journal(OpenError::Held { .. } | OpenError::Leased { .. }) => Exit::Refused,
             StartError::Journal(_) => Exit::Journal,
             StartError::Provider { .. } | StartError::UnknownKind { .. } => Exit::Unavailable,
         };
@@ -155,6 +155,13 @@ impl From<StartError> for Failure {
                 let since = since.map_or_else(String::new, |at| format!(", driving since {at}"));
                 let message = format!("{}{since}; nothing was changed", failure.message);
                 Self { message, ..failure }.hint("use that driver: `levelhead status` shows it")
+            }
+            StartError::Journal(OpenError::Leased { lease, .. }) => {
+                let until = super::style::time(lease.lease.until);
+                let message = format!("{}, at {until}; nothing was changed", failure.message);
+                Self { message, ..failure }.hint(
+                    "stop that controller in good order, which gives its leases back, or wait",
+                )
             }
             StartError::Journal(OpenError::Damaged { path, .. }) => {
                 let details = super::journal::ways_on(path);

@@ -12,11 +12,13 @@ use super::{
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, journal, logging, logs, node, out, plan,
+    explain, export, init, journal, logging, logs, node, out,
+    ownership::{self, HandoffArgs, OwnershipVerb},
+    plan,
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,
-    release, scale, status, up, update, validate, watch,
+    release, runs, scale, status, up, update, validate, watch,
 };
 use crate::place::Place;
 
@@ -118,6 +120,8 @@ fn file_of(verb: &RunVerb) -> &Path {
         RunVerb::Explain { file, .. }
         | RunVerb::Logs { file, .. }
         | RunVerb::Release { file, .. }
+        | RunVerb::Ownership(OwnershipVerb::Status { file })
+        | RunVerb::Ownership(OwnershipVerb::Handoff(HandoffArgs { file, .. }))
         | RunVerb::Doctor { file, .. } => &file.file,
         RunVerb::Recovery { file, verb } => &verb.as_ref().map_or(file, RecoveryCommand::file).file,
         RunVerb::Scale { rest, .. }
@@ -154,6 +158,13 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Restart { subjects, rest } => asked(Ask::Restart(subjects), rest).await,
         RunVerb::Run { groups, rest } => asked(Ask::Run(groups), rest).await,
         RunVerb::Rm { groups, rest } => asked(Ask::Remove(groups), rest).await,
+        RunVerb::Status { all: true, .. } => runs::run(global).await,
+        RunVerb::Ownership(OwnershipVerb::Status { file }) => {
+            ownership::status(&looking(&file.file)?)
+        }
+        RunVerb::Ownership(OwnershipVerb::Handoff(args)) => {
+            ownership::hand_off(&looking(&args.file.file)?, &args)
+        }
         RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
         RunVerb::Status { file, problems, .. } => {
             status::run(&looking(&file.file)?, problems).await

@@ -12,7 +12,7 @@ use std::{
 
 use reconciler_core::{
     effect::{EffectFailure, HookRun, Listing, Look, NodeRequest},
-    id::{AttemptId, LogicalNodeId, Uuid},
+    id::{AttemptId, Fence, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
     redact::Redacted,
 };
@@ -205,8 +205,9 @@ impl Provider for ProcessProvider {
         self.effect(move |ground| hook::run(ground, &ctx, &run))
     }
 
-    fn forget(&self, slot: &LogicalNodeId) {
-        if let Err(problem) = kept::forget(&self.ground, slot) {
+    fn forget(&self, slot: &LogicalNodeId, fence: Fence) {
+        let admitted = self.ground.fence.admit(fence, false);
+        if let Err(problem) = admitted.and_then(|()| kept::forget(&self.ground, slot)) {
             tracing::warn!(problem = %problem.told(), "cannot remove the output of a failed attempt");
         }
     }

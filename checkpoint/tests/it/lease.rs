@@ -1,0 +1,175 @@
+//! The lease on an open operation: finite, renewed by writes, and taken by nobody before its end.
+
+use checkpoint::{
+    lease::LeaseRow,
+    operation::{OperationWrite, Outcome},
+    owner::OwnerClaim,
+    reader::Reader,
+    step::StepWrite,
+    store::{Commit, Journal, OpenError},
+};
+use reconciler_core::{
+    checkpoint::StepMark,
+    id::{OperationId, StepId},
+    time::Timestamp,
+};
+use std::path::Path;
+
+use crate::world::{claim, first_commit, home, keep, open, opened, step_commit};
+
+/// Half an hour in, so that every lease of 900 s fits before and after.
+const NOON: u64 = 1_800_000;
+
+fn lease(dir: &Path) -> LeaseRow {
+    Reader::open(dir).unwrap().leases().unwrap().into_iter().next().unwrap()
+}
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp::from_millis(ms)
+}
+
+fn begun(dir: &Path) -> Journal {
+    let (mut journal, _) = open(dir);
+    keep(&mut journal, Commit { at: at(NOON), ..first_commit() }).unwrap();
+    journal
+}
+
+/// A driver of another machine: no lock here says anything of the one that was before it.
+fn stranger(started: u64) -> OwnerClaim {
+    OwnerClaim {
+        pid: 9,
+        host: "there".to_owned(),
+        machine: "other".to_owned(),
+        started: at(started),
+        ..claim()
+    }
+}
+
+fn dies(journal: Journal) {
+    // As a process that was killed: its lock goes with it, and it gives nothing back.
+    std::mem::forget(journal);
+}
+
+/// R143: 900 s from the opening, and from each write to the operation; no write has a sync of its own for it.
+#[test]
+fn a_lease_is_finite_and_renewed_by_each_write_to_its_operation() {
+    let home = home();
+    let dir = home.path().join("run");
+    let mut journal = begun(&dir);
+    let first = lease(&dir);
+    assert_eq!(first.lease.until, at(NOON + 900_000));
+    assert_eq!(first.lease.owner.as_str(), "4711@here");
+    let before = journal.syncs();
+    let fence = journal.fence();
+    let step = Commit { at: at(NOON + 300_000), ..step_commit(1, 1, 0, fence) };
+    keep(&mut journal, step).unwrap();
+    assert_eq!(lease(&dir).lease.until, at(NOON + 1_200_000));
+    assert_eq!(journal.syncs(), before + 1);
+    // A clock that went back lengthens nothing: the lease ends 900 s from the present again.
+    let back = Commit { at: at(NOON), ..step_commit(2, 1, 1, fence) };
+    keep(&mut journal, back).unwrap();
+    assert_eq!(lease(&dir).lease.until, at(NOON + 900_000));
+}
+
+/// R143: a lease that is not over is nobody else's, and the refusal names its holder and changes nothing.
+#[test]
+fn nobody_elsewhere_takes_an_operation_before_its_lease_is_over() {
+    let home = home();
+    let dir = home.path().join("run");
+    let journal = begun(&dir);
+    dies(journal);
+    std::fs::remove_file(dir.join("lock")).unwrap();
+    let refused = Journal::open(&dir, &stranger(NOON + 900_000), Box::new(|| {})).unwrap_err();
+    assert!(refused.to_string().contains("4711@here"), "{refused}");
+    let OpenError::Leased { lease: held, .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(held.lease.until, at(NOON + 900_000));
+    assert_eq!(lease(&dir), *held);
+    assert_eq!(Reader::open(&dir).unwrap().owner().unwrap().unwrap().fence.get(), 1);
+    let (journal, recovered) = open_as(&dir, &stranger(NOON + 900_001));
+    assert_eq!(recovered.leases, [*held]);
+    let taken = lease(&dir);
+    assert_eq!((taken.lease.owner.as_str(), taken.lease.handoffs), ("9@there", 1));
+    assert_eq!(taken.lease.fence, journal.fence());
+}
+
+/// The lock of the run dies with its process: on the same machine nobody waits for a lease of the dead.
+#[test]
+fn who_takes_the_lock_on_the_same_machine_waits_for_no_lease() {
+    let home = home();
+    let dir = home.path().join("run");
+    drop_killed(begun(&dir), &dir);
+    let (_journal, recovered) = open_as(&dir, &OwnerClaim { started: at(NOON + 1), ..claim() });
+    assert_eq!(recovered.open_operations.len(), 1);
+    assert_eq!(lease(&dir).lease.until, at(NOON + 900_001));
+}
+
+/// A driver that ends in good order gives its leases back: another machine may go on at once.
+#[test]
+fn a_driver_that_stops_gives_its_leases_back() {
+    let home = home();
+    let dir = home.path().join("run");
+    drop(begun(&dir));
+    let (journal, _) = open_as(&dir, &stranger(NOON));
+    assert_eq!(journal.fence().get(), 2);
+}
+
+/// The lease ends with its operation.
+#[test]
+fn a_closed_operation_has_no_lease() {
+    let home = home();
+    let dir = home.path().join("run");
+    let mut journal = begun(&dir);
+    keep(&mut journal, Commit { operations: vec![opened(2)], ..Commit::default() }).unwrap();
+    let close = OperationWrite::Close {
+        id: OperationId::new(1),
+        outcome: Outcome::Succeeded,
+        superseded_by: None,
+    };
+    keep(&mut journal, Commit { operations: vec![close], ..Commit::default() }).unwrap();
+    let left: Vec<_> = Reader::open(&dir).unwrap().leases().unwrap();
+    assert_eq!(left.iter().map(|row| row.operation.get()).collect::<Vec<_>>(), [2]);
+}
+
+/// R142: effects under way leave a lock on their operation, which goes with their evidence.
+#[test]
+fn the_lock_of_an_operation_spans_effect_and_evidence() {
+    let home = home();
+    let dir = home.path().join("run");
+    let mut journal = begun(&dir);
+    let fence = journal.fence();
+    assert!(!is_locked(&dir, 1));
+    keep(&mut journal, step_commit(1, 1, 0, fence)).unwrap();
+    keep(&mut journal, step_commit(2, 1, 1, fence)).unwrap();
+    let evidence = |step| StepWrite {
+        step: StepId::new(step),
+        mark: StepMark::Verified,
+        result: "ok".into(),
+        finished_at: Some(at(5)),
+    };
+    keep(&mut journal, Commit { steps: vec![evidence(1)], ..Commit::default() }).unwrap();
+    assert!(is_locked(&dir, 1), "one of two is still under way");
+    keep(&mut journal, Commit { steps: vec![evidence(2)], ..Commit::default() }).unwrap();
+    assert!(!is_locked(&dir, 1));
+    // What was refused never went out.
+    keep(&mut journal, step_commit(1, 1, 0, fence)).unwrap_err();
+    assert!(!is_locked(&dir, 1));
+}
+
+pub(crate) fn is_locked(dir: &Path, operation: u64) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(file) = std::fs::File::open(dir.join(format!("operations/{operation}.lock"))) else {
+        return false;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+}
+
+fn open_as(dir: &Path, claim: &OwnerClaim) -> (Journal, checkpoint::scan::Recovered) {
+    Journal::open(dir, claim, Box::new(|| {})).unwrap()
+}
+
+/// Ends a journal as a kill does, as far as one process can: the file of its lock is another one afterwards.
+fn drop_killed(journal: Journal, dir: &Path) {
+    dies(journal);
+    std::fs::rename(dir.join("lock"), dir.join("lock.dead")).unwrap();
+    std::fs::copy(dir.join("lock.dead"), dir.join("lock")).unwrap();
+}
