@@ -49,6 +49,11 @@ impl State {
                 live.with_counts(counts).map_err(|error| invalid(&error))?
             }
             Edit::File { shape, .. } => {
+                if shape.uuid != live.uuid {
+                    let text = format!("the file is of run {} ({})", shape.run, shape.uuid);
+                    let here = format!("this driver has {} ({})", live.run, live.uuid);
+                    return Err(refuse(RefusalKind::Invalid, format!("{text}; {here}")));
+                }
                 shape.check().map_err(|error| invalid(&error))?;
                 // What a client of another version sends carries that one's digests, which are never compared (C13).
                 let shape = shape.redigested().with_rounds_of(live);

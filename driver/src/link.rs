@@ -5,8 +5,9 @@ use std::sync::Arc;
 use reconciler_core::id::{Generation, PassNumber, PlanHash};
 
 use crate::{
-    api::{CallError, Client},
+    api::{CallError, Client, Watch},
     handle::Handle,
+    onlooker::Onlooker,
     source::Source,
     view::{Edit, ExplainView, PlanView, ReleaseView, RunView},
 };
@@ -38,6 +39,14 @@ impl Link {
                 Ok(Arc::new(latest.view()))
             }
             Self::Attached(client) => client.snapshot(after).await.map(Arc::new),
+        }
+    }
+
+    /// Looks at the run from now on.
+    pub fn look(&self) -> Onlooker {
+        match self {
+            Self::Embedded(handle) => Onlooker::embedded(handle.published()),
+            Self::Attached(client) => Onlooker::attached(Watch::new(client.clone())),
         }
     }
 

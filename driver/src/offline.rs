@@ -28,7 +28,7 @@ use crate::{
     secrets, shown,
     start::{Options, StartError, build_providers, capabilities},
     state::{Mode, State, millis},
-    view::{Edit, EventView, OperationView, PlanView, RecoveryView, Refusal, RefusalKind},
+    view::{Edit, EventView, PlanView, RecoveryOperationView, RecoveryView, Refusal, RefusalKind},
 };
 
 /// How long one look by id may take beside a driver; as long as a driver's own.
@@ -117,9 +117,10 @@ impl Offline {
             due: None,
             parallelism: state.parallelism,
             short: Arc::default(),
-            looked: false,
             under_way: false,
             proving: false,
+            observed: false,
+            totals: state.totals.clone(),
         }
     }
 
@@ -142,7 +143,10 @@ impl Offline {
     ///
     /// # Errors
     /// Fails if the journal cannot be read, and refuses a number that no operation has.
-    pub fn operation(paths: &StatePaths, id: OperationId) -> Result<OperationView, OfflineError> {
+    pub fn operation(
+        paths: &StatePaths,
+        id: OperationId,
+    ) -> Result<RecoveryOperationView, OfflineError> {
         let found = match Reader::open(paths.dir()) {
             Ok(reader) => reader.operation(id)?,
             Err(OpenError::Missing { .. }) => None,

@@ -110,6 +110,8 @@ impl State {
         if !changed.is_empty() || tally.effects > 0 {
             let moved = changed.iter().map(|slot| (slot.clone(), letter_of(&before, slot)));
             let view = self.note_pass(&tally, input.trigger, begun, now);
+            let sent = commit.intents.iter().map(|intent| intent.action.kind().as_str());
+            self.totals.count(&view, sent);
             self.history.push_pass(view.clone(), moved.collect());
             commit.pass = Some(pass_row(&view));
         }

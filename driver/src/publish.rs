@@ -15,6 +15,7 @@ use reconciler_core::{
 use crate::{
     history::History,
     state::State,
+    totals::Totals,
     view::{DriverView, FileView, RunState},
 };
 
@@ -34,18 +35,20 @@ pub struct Published {
     pub(crate) parallelism: u32,
     /// Slots whose lease waits for something to become free, and for what.
     pub(crate) short: Arc<BTreeMap<LogicalNodeId, String>>,
-    /// True once every provider was asked what it holds.
-    pub(crate) looked: bool,
     /// True while something that was begun may still change what is known: a look, a report, a step.
     pub(crate) under_way: bool,
     /// True while what serves after a way back is still to be looked at.
     pub(crate) proving: bool,
+    /// True once every provider was looked at.
+    pub(crate) observed: bool,
+    /// What was done so far, in numbers.
+    pub(crate) totals: Totals,
 }
 
 impl Published {
     /// True once every provider was asked what it holds: from then on the driver decides.
     pub const fn has_looked(&self) -> bool {
-        self.looked
+        self.observed
     }
 
     /// How long from `now` on until something falls due by itself, as the end of a backoff.
@@ -135,9 +138,10 @@ impl State {
             due: self.next_due(),
             parallelism: self.parallelism,
             short: self.shortages(),
-            looked: false,
             under_way: true,
             proving: !self.operations.to_be_seen().is_empty(),
+            observed: false,
+            totals: self.totals.clone(),
         }
     }
 }

@@ -16,7 +16,7 @@ use reconciler_core::{
 };
 
 use crate::view::{
-    CheckpointView, OperationView, OwnerView, RecoveryStepView, RecoveryVerb, RecoveryView,
+    CheckpointView, OwnerView, RecoveryOperationView, RecoveryStepView, RecoveryVerb, RecoveryView,
     VIEW_SCHEMA,
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn listed(recovered: &Recovered, driven: bool) -> RecoveryView {
 }
 
 /// One operation as it is shown.
-pub(crate) fn operation_view(of: &OpenOperation, recovered: &Recovered) -> OperationView {
+pub(crate) fn operation_view(of: &OpenOperation, recovered: &Recovered) -> RecoveryOperationView {
     let OpenOperation { row, steps } = of;
     let mut tries: BTreeMap<IdempotencyKey, u32> = BTreeMap::new();
     let mut view = |step: &StepRow| {
@@ -59,7 +59,7 @@ pub(crate) fn operation_view(of: &OpenOperation, recovered: &Recovered) -> Opera
         *nth = nth.saturating_add(1);
         step_view(step, *nth)
     };
-    OperationView {
+    RecoveryOperationView {
         id: row.id,
         group: row.group.clone(),
         status: row.status.as_str().to_owned(),

@@ -30,6 +30,7 @@ use crate::{
     operations::Operations,
     shown::Shown,
     state::{Counters, Mode, State},
+    totals::Totals,
     view::EventView,
 };
 
@@ -81,6 +82,7 @@ impl State {
             parked: Parked::default(),
             requeue_at: None,
             history: History::restore(events, next_event),
+            totals: Totals::default(),
             shown: Shown::default(),
             told: Vec::new(),
             capabilities: given.capabilities,

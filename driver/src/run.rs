@@ -9,9 +9,9 @@
 //! While a barrier is open, facts queue and no pass runs. Triggers coalesce: whatever came in since the last pass
 //! is one pass (R63). Dropping the future stops the loop between two steps; the journal makes that safe.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use checkpoint::store::StoreError;
+use checkpoint::{paths::StatePaths, store::StoreError};
 use reconciler_core::{
     fold::Fact, hold::HoldCode, id::GroupId, reconcile::RolloutChange, redact::Redacted,
 };
@@ -67,16 +67,19 @@ impl Loop {
     /// Fails when the journal does. A socket or a watch that fails is logged: the run matters more.
     pub(crate) async fn run_served(
         mut self,
-        socket: PathBuf,
+        paths: StatePaths,
+        listen: Option<api::Listen>,
         handle: Handle,
         inbox: mpsc::UnboundedSender<Wake>,
     ) -> Result<Ended, DriveError> {
         let mut beside = tokio::task::JoinSet::new();
         let mut serving = tokio::task::JoinSet::new();
         let (closing, closed) = oneshot::channel::<()>();
-        let path = socket.clone();
+        let path = paths.socket();
+        let clock = Arc::clone(&self.clock);
         serving.spawn(async move {
-            if let Err(error) = api::serve(&socket, handle, closed).await {
+            let socket = paths.socket();
+            if let Err(error) = api::serve(api::Serving { handle, paths, clock, listen }, closed).await {
                 tracing::error!(%error, socket = %socket.display(), "the control socket is not served");
             }
         });
@@ -369,7 +372,7 @@ impl Loop {
         let now = self.now();
         let published = Published {
             under_way: self.is_under_way(),
-            looked: self.listings.first_round_over(),
+            observed: self.listings.first_round_over(),
             ..self.state.published(&self.driver, file.as_ref(), now)
         };
         self.publisher.send_replace(Arc::new(published));

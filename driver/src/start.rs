@@ -21,6 +21,7 @@ use tokio::{
 
 use crate::{
     answers::Answers,
+    api::Listen,
     capacity,
     clock::Clock,
     config::{Catalogue, ProviderDecl},
@@ -115,12 +116,19 @@ pub struct Driver {
     inbox: mpsc::UnboundedSender<Wake>,
     paths: StatePaths,
     looping: Loop,
+    listen: Option<Listen>,
 }
 
 impl Driver {
     /// The way to ask it for things; answered once it runs.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// The same driver, which serves its API on the network as well.
+    #[must_use]
+    pub fn listening(self, listen: Listen) -> Self {
+        Self { listen: Some(listen), ..self }
     }
 
     /// The loop itself and the way into it, for who steps it on simulated time.
@@ -137,7 +145,7 @@ impl Driver {
     /// # Cancel safety
     /// Dropping the future is like killing the driver: the journal makes the next start safe.
     pub async fn run(self) -> Result<Ended, DriveError> {
-        self.looping.run_served(self.paths.socket(), self.handle, self.inbox).await
+        self.looping.run_served(self.paths, self.listen, self.handle, self.inbox).await
     }
 }
 
@@ -258,7 +266,7 @@ pub fn start_on<E>(
         stop: None,
     };
     let handle = Handle::new(inbox.clone(), receiver);
-    Ok(Driver { handle, inbox, paths: options.paths, looping })
+    Ok(Driver { handle, inbox, paths: options.paths, looping, listen: None })
 }
 
 /// Carries effects under what `fence` says, and reports into `inbox`.

@@ -22,6 +22,7 @@ use reconciler_core::{
 
 use crate::{
     capacity::Declared, history::History, operations::Operations, shown::Shown, told::Told,
+    totals::Totals,
 };
 
 /// How a driver confirms what nobody confirmed yet.
@@ -74,6 +75,8 @@ pub(crate) struct State {
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.
     pub(crate) history: History,
+    /// What was done so far, in numbers.
+    pub(crate) totals: Totals,
     /// What the plans that were shown last are bound to.
     pub(crate) shown: Shown,
     /// Events of the commit that is being made.

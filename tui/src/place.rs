@@ -8,24 +8,32 @@ use driver::view::{DriftView, ExplainView, PlanView, RunView};
 /// The program's name, with which every command begins.
 const PROGRAM: &str = "levelhead ";
 /// Verbs that take the file as a word of their own; the others take it as `--file`.
-const WITH_FILE: [&str; 11] = [
+const WITH_FILE: [&str; 12] = [
     "apply", "console", "down", "driver", "events", "export", "plan", "status", "up", "validate",
-    "watch",
+    "wait", "watch",
 ];
 /// Verbs that are about no run.
-const ALONE: [&str; 3] = ["init", "completions", "--help"];
+const ALONE: [&str; 4] = ["init", "completions", "man", "--help"];
 
 /// Where the caller said that the run is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     file: PathBuf,
     state_dir: Option<PathBuf>,
+    attach: Option<String>,
 }
 
 impl Place {
     /// The run of `file`, with its state in `state_dir` where the caller named one.
     pub fn new(file: &Path, state_dir: Option<&Path>) -> Self {
-        Self { file: file.to_owned(), state_dir: state_dir.map(Path::to_owned) }
+        let state_dir = state_dir.map(Path::to_owned);
+        Self { file: file.to_owned(), state_dir, attach: None }
+    }
+
+    /// The same, where the caller named a driver.
+    #[must_use]
+    pub fn attached(self, attach: Option<&str>) -> Self {
+        Self { attach: attach.map(str::to_owned), ..self }
     }
 
     /// The command line that does `words`, a verb and what it names.
@@ -37,7 +45,10 @@ impl Place {
         }
         let flag = if WITH_FILE.contains(&verb) { "" } else { "--file " };
         let state = self.state_dir.as_deref().map(|dir| format!(" --state-dir {}", quoted(dir)));
-        format!("{PROGRAM}{words} {flag}{}{}", quoted(&self.file), state.unwrap_or_default())
+        let attach =
+            self.attach.as_deref().map(|at| format!(" --attach {}", quoted(Path::new(at))));
+        let (state, attach) = (state.unwrap_or_default(), attach.unwrap_or_default());
+        format!("{PROGRAM}{words} {flag}{}{state}{attach}", quoted(&self.file))
     }
 
     /// A text with the commands in it as they are run from here: the whole of it, or what stands in backticks.

@@ -97,10 +97,7 @@ pub(crate) struct Tolerated {
 
 /// The duplicates of the present lock file; a new one fails, and so does a row nobody needs.
 pub(crate) const DUPLICATES: [Tolerated; 8] = [
-    Tolerated {
-        name: "getrandom",
-        reason: "tests only: below rand 0.9, which stateright asks for",
-    },
+    Tolerated { name: "getrandom", reason: "ring, below rustls, still asks for 0.2" },
     Tolerated { name: "hashbrown", reason: "tests only: dashmap, below stateright, asks for 0.14" },
     Tolerated { name: "rand", reason: "tests only: stateright still asks for 0.9" },
     Tolerated { name: "rand_core", reason: "tests only: the core of rand 0.9" },

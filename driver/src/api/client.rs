@@ -1,4 +1,4 @@
-//! Calls a driver over its socket.
+//! Calls a driver: over its socket.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -8,30 +8,20 @@ use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use reconciler_core::id::{Generation, PassNumber, PlanHash};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::{net::UnixStream, time::Instant};
 
 use super::{
-    socket,
+    reach::{Target, silent},
+    remote::{Credentials, Remote, RemoteError},
     wire::{Applied, ApplyCall, PlanCall, ReleaseCall},
 };
 use crate::{
     refusing::refuse,
     source::Source,
-    view::{Edit, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView, RunView},
+    view::{Edit, EventsView, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView, RunView},
 };
 
 /// How long a driver may take to answer; more than a snapshot call waits for news.
 const ANSWER_BOUND: Duration = Duration::from_secs(30);
-/// How long a driver may take from its lock to its socket.
-const CONNECT_BOUND: Duration = Duration::from_secs(3);
-/// Time between two tries to connect.
-const CONNECT_PERIOD: Duration = Duration::from_millis(50);
-
-/// True for what a socket says that is about to be opened.
-fn is_starting(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
-}
-
 /// Why a call brought no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
@@ -39,10 +29,10 @@ pub enum CallError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The socket could not be used.
-    #[error("no driver answers at {}", path.display())]
+    #[error("no driver answers at {place}")]
     Socket {
-        /// The socket.
-        path: PathBuf,
+        /// Where it was called.
+        place: String,
         /// Why.
         #[source]
         source: io::Error,
@@ -58,16 +48,39 @@ pub enum CallError {
     Call(#[source] axum::http::Error),
 }
 
+impl CallError {
+    /// What an answer says that is none of success.
+    pub(super) fn refused(body: &[u8]) -> Self {
+        match serde_json::from_slice::<Refusal>(body) {
+            Ok(refusal) => refusal.into(),
+            Err(error) => Self::Answer(error),
+        }
+    }
+}
+
 /// A driver in another process.
 #[derive(Clone, Debug)]
 pub struct Client {
-    socket: PathBuf,
+    target: Target,
 }
 
 impl Client {
     /// Calls the driver at `socket`; connects with each call.
     pub fn new(socket: impl Into<PathBuf>) -> Self {
-        Self { socket: socket.into() }
+        Self { target: Target::Socket(socket.into()) }
+    }
+
+    /// Calls the driver at `url`, such as `https://host:7700`.
+    ///
+    /// # Errors
+    /// Refuses an address that is none, and credentials that are of no use.
+    pub fn remote(url: &str, credentials: &Credentials) -> Result<Self, RemoteError> {
+        Ok(Self { target: Target::Remote(Box::new(Remote::new(url, credentials)?)) })
+    }
+
+    /// Where it calls.
+    pub(super) const fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Asks whether a driver answers at all.
@@ -104,6 +117,21 @@ impl Client {
             return Err(refuse(RefusalKind::Invalid, message).into());
         }
         let path = format!("/v1/explain?subject={subject}");
+        self.call(Method::GET, &path, Body::empty()).await
+    }
+
+    /// Events of the journal after a cursor, or the newest; with `wait`, as soon as there is one, or after ten seconds.
+    ///
+    /// # Errors
+    /// Fails if the cursor is none of this run's, or the driver does not answer.
+    pub async fn events(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+        wait: bool,
+    ) -> Result<EventsView, CallError> {
+        let after = after.map_or_else(String::new, |cursor| format!("&after={cursor}"));
+        let path = format!("/v1/events?limit={limit}&wait={wait}{after}");
         self.call(Method::GET, &path, Body::empty()).await
     }
 
@@ -158,28 +186,30 @@ impl Client {
     ) -> Result<T, CallError> {
         match tokio::time::timeout(ANSWER_BOUND, self.exchange(method, path, body)).await {
             Ok(answer) => answer,
-            Err(_late) => {
-                let text = "the driver is there and does not answer";
-                let source = io::Error::new(io::ErrorKind::TimedOut, text);
-                Err(CallError::Socket { path: self.socket.clone(), source })
-            }
+            Err(_late) => Err(silent(&self.target)),
         }
     }
 
-    /// Connects; a driver that is only starting gets a moment to open its socket.
-    async fn connect(&self) -> Result<UnixStream, CallError> {
-        let patience = Instant::now() + CONNECT_BOUND;
-        loop {
-            match socket::connect(&self.socket).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) if is_starting(&error) && Instant::now() < patience => {
-                    tokio::time::sleep(CONNECT_PERIOD).await;
-                }
-                Err(source) => {
-                    return Err(CallError::Socket { path: self.socket.clone(), source });
-                }
-            }
+    /// A request as a driver takes it.
+    pub(super) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Body,
+    ) -> Result<Request<Body>, CallError> {
+        let (host, token) = match &self.target {
+            Target::Socket(_) => ("levelhead".to_owned(), None),
+            Target::Remote(remote) => (remote.authority(), remote.token()),
+        };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, host)
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, token);
         }
+        request.body(body).map_err(CallError::Call)
     }
 
     async fn exchange<T: DeserializeOwned>(
@@ -188,16 +218,10 @@ impl Client {
         path: &str,
         body: Body,
     ) -> Result<T, CallError> {
-        let stream = self.connect().await?;
+        let stream = self.target.connect().await?;
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = handshake.map_err(CallError::Broken)?;
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::HOST, "levelhead")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body)
-            .map_err(CallError::Call)?;
+        let request = self.request(method, path, body)?;
         let answer = async move {
             let response = sender.send_request(request).await?;
             let status = response.status();
@@ -207,8 +231,7 @@ impl Client {
         if status == StatusCode::OK {
             return serde_json::from_slice(&bytes).map_err(CallError::Answer);
         }
-        let refusal: Refusal = serde_json::from_slice(&bytes).map_err(CallError::Answer)?;
-        Err(refusal.into())
+        Err(CallError::refused(&bytes))
     }
 }
 

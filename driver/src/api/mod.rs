@@ -1,9 +1,30 @@
-//! The control API: HTTP/1.1 and JSON under `/v1` on a Unix socket that its owner alone may use.
+//! The control API: HTTP/1.1 and JSON under `/v1` on a Unix socket that its owner alone may use, and,
+//! where it is asked for, over TLS for those who show a token or a certificate.
 
+mod accept;
+mod answer;
 mod client;
+mod feed;
+mod limits;
+mod listen;
+mod metrics;
+mod reach;
+mod records;
+mod remote;
+mod rights;
+mod serve;
 mod server;
 mod socket;
+mod tally;
+mod tokens;
+mod watch_client;
+mod watching;
 mod wire;
 
 pub use client::{CallError, Client};
-pub(crate) use server::serve;
+pub use listen::{Listen, ListenError, ListenFiles};
+pub use remote::{Credentials, RemoteError};
+pub(crate) use serve::{Serving, serve};
+pub use tokens::{Token, TokenError, Tokens};
+pub use watch_client::Seen;
+pub(crate) use watch_client::Watch;

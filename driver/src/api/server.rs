@@ -1,201 +1,191 @@
-//! Serves a driver's handle on its socket.
+//! The calls of the API, and what each answers.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{sync::Arc, time::Instant};
 
 use axum::{
-    Json, Router,
-    extract::{
-        Query, State,
-        rejection::{JsonRejection, QueryRejection},
-    },
-    http::StatusCode,
+    Extension, Json, Router,
+    extract::{DefaultBodyLimit, Query, Request, State, rejection::QueryRejection},
+    http::{Method, StatusCode, header},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::{
-    net::UnixListener,
-    sync::{
-        mpsc::{self, error::TrySendError},
-        oneshot, watch,
-    },
-    task::JoinSet,
-    time::timeout,
-};
+use checkpoint::paths::StatePaths;
+use tokio::time::timeout;
 
 use super::{
-    socket,
+    answer::{Body, Refused, body},
+    feed::Feed,
+    limits::{BODY_BYTES, NEWS_WAIT, REQUEST_TIME, Rate, WORK_COST},
+    metrics, records,
+    rights::{Caller, Guard},
+    tally::Tally,
+    watching,
     wire::{Applied, ApplyCall, ExplainQuery, PlanCall, ReleaseCall, SnapshotQuery},
 };
 use crate::{
+    clock::Clock,
     handle::Handle,
     refusing::refuse,
-    view::{Refusal, RefusalKind},
-    watch_file::watch_file,
+    view::{HealthView, ReadyView, RefusalKind},
 };
 
-/// How long a snapshot call waits for news before it answers with what there is.
-const NEWS_WAIT: Duration = Duration::from_secs(10);
-
-/// Serves `handle` on the socket at `path` until `closed` is told or its other end is gone; then what was asked
-/// before is answered still. A socket whose file vanishes, as when somebody cleans up, is made anew.
-///
-/// # Errors
-/// Fails if the socket cannot be bound at first.
-pub(crate) async fn serve(
-    path: &Path,
-    handle: Handle,
-    closed: oneshot::Receiver<()>,
-) -> io::Result<()> {
-    let router = router(handle);
-    let (stop, stopped) = watch::channel(());
-    let mut serving = JoinSet::new();
-    serving.spawn(serve_on(socket::listen(path)?, router.clone(), stopped.clone()));
-    let (notice, mut noticed) = mpsc::channel(1);
-    let watched = path.to_owned();
-    let mut watching = JoinSet::new();
-    watching.spawn(async move {
-        let changed = || !matches!(notice.try_send(()), Err(TrySendError::Closed(())));
-        if let Err(error) = watch_file(&watched, changed).await {
-            tracing::warn!(%error, "a control socket that vanishes will not be noticed");
-        }
-    });
-    let mut closed = std::pin::pin!(closed);
-    loop {
-        tokio::select! {
-            _told = &mut closed => break,
-            // Another file in its place is a newer driver's, and left alone.
-            Some(()) = noticed.recv() => if fs::symlink_metadata(path).is_err() {
-                match socket::listen(path) {
-                    Ok(anew) => {
-                        tracing::info!(socket = %path.display(), "the control socket was gone; it is made anew");
-                        serving.spawn(serve_on(anew, router.clone(), stopped.clone()));
-                    }
-                    Err(error) => tracing::error!(%error, "the control socket was gone, and cannot be made"),
-                }
-            },
-        }
-    }
-    watching.shutdown().await;
-    drop((stop, stopped));
-    while let Some(served) = serving.join_next().await {
-        served.map_err(io::Error::other)??;
-    }
-    Ok(())
+/// What the calls work with.
+#[derive(Clone)]
+pub(super) struct Api {
+    pub(super) handle: Handle,
+    pub(super) paths: StatePaths,
+    pub(super) clock: Clock,
+    pub(super) feed: Feed,
+    pub(super) tally: Arc<Tally>,
 }
 
-/// Serves one socket until the other end of `stopped` is gone, and answers what was asked before.
-async fn serve_on(
-    listener: UnixListener,
-    router: Router,
-    mut stopped: watch::Receiver<()>,
-) -> io::Result<()> {
-    // Nothing is ever sent: the sender tells by going away.
-    let stopped = async move { drop(stopped.changed().await) };
-    axum::serve(listener, router).with_graceful_shutdown(stopped).await
+/// What one listener adds to each of its calls.
+#[derive(Clone)]
+struct Door {
+    guard: Guard,
+    rate: Arc<Rate>,
+    tally: Arc<Tally>,
 }
 
-fn router(handle: Handle) -> Router {
+/// The calls, for one listener and those whom it lets in.
+pub(super) fn router(api: Api, guard: Guard) -> Router {
+    let rate = Arc::new(Rate::new(Instant::now()));
+    let door = Door { guard, rate, tally: Arc::clone(&api.tally) };
     Router::new()
-        .route("/v1/health", get(health))
-        .route("/v1/snapshot", get(snapshot))
-        .route("/v1/explain", get(explain))
-        .route("/v1/plan", post(plan))
+        .route("/metrics", get(metrics))
         .route("/v1/apply", post(apply))
+        .route("/v1/events", get(records::events))
+        .route("/v1/explain", get(explain))
+        .route("/v1/health", get(health))
+        .route("/v1/operations", get(records::operations))
+        .route("/v1/operations/{id}", get(records::operation))
+        .route("/v1/plan", post(plan))
+        .route("/v1/ready", get(ready))
         .route("/v1/release", post(release))
+        .route("/v1/snapshot", get(snapshot))
+        .route("/v1/watch", get(watching::watch))
         .fallback(unknown)
-        .method_not_allowed_fallback(unknown)
-        .with_state(handle)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(middleware::from_fn_with_state(door, enter))
+        .with_state(api)
 }
 
-/// A refusal as an answer; the body is the refusal itself.
-struct Refused(Refusal);
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        let status = match self.0.kind {
-            RefusalKind::Invalid => StatusCode::BAD_REQUEST,
-            RefusalKind::Stale => StatusCode::CONFLICT,
-            RefusalKind::Forbidden => StatusCode::FORBIDDEN,
-            RefusalKind::Journal => StatusCode::INTERNAL_SERVER_ERROR,
-            RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        (status, Json(self.0)).into_response()
-    }
+/// Bounds each call by the listener's rate, by what its caller may do, and by time; and counts its answer.
+async fn enter(State(door): State<Door>, mut request: Request, next: Next) -> Response {
+    let cost = if request.method() == Method::POST { WORK_COST } else { 1 };
+    let answer = if door.rate.take(cost, Instant::now()).is_err() {
+        let text = "more is asked at once than a driver answers";
+        Refused::from(refuse(RefusalKind::Busy, text)).into_response()
+    } else if let Err(refused) = door.guard.admit(&mut request) {
+        refused.into_response()
+    } else {
+        timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(|_late| {
+            let text = "the call took too long; whether a change was made is not known";
+            Refused::with(StatusCode::REQUEST_TIMEOUT, refuse(RefusalKind::Unavailable, text))
+                .into_response()
+        })
+    };
+    door.tally.answered(answer.status());
+    answer
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
-        Self(refusal)
-    }
-}
-
-type Body<T> = Result<Json<T>, JsonRejection>;
-
-fn body<T>(body: Body<T>) -> Result<T, Refused> {
-    let Json(value) = body.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
-    Ok(value)
-}
-
-async fn health(State(handle): State<Handle>) -> Response {
-    let published = handle.published().borrow().clone();
+async fn health(State(api): State<Api>) -> Response {
+    let published = api.handle.published().borrow().clone();
     let standing = published.standing();
-    Json(serde_json::json!({
-        "state": published.state(),
-        "pass": published.pass(),
-        "generation": published.generation(),
-        "want": standing.want,
-        "ready": standing.ready,
-        "held": standing.held,
-        "gated": standing.gated,
-    }))
+    Json(HealthView {
+        state: published.state(),
+        pass: published.pass(),
+        generation: published.generation(),
+        want: standing.want,
+        ready: standing.ready,
+        held: standing.held,
+        gated: standing.gated,
+    })
     .into_response()
 }
 
+async fn ready(State(api): State<Api>) -> Response {
+    let published = api.handle.published();
+    let why = if published.has_changed().is_err() {
+        Some("the driver stops")
+    } else if published.borrow().observed {
+        None
+    } else {
+        Some("not every provider was looked at yet")
+    };
+    let status = if why.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let view = ReadyView { ready: why.is_none(), why: why.map(str::to_owned) };
+    (status, Json(view)).into_response()
+}
+
+async fn metrics(State(api): State<Api>) -> Result<Response, Refused> {
+    let published = api.handle.published().borrow().clone();
+    let (tally, now) = (Arc::clone(&api.tally), (api.clock)());
+    let kind = [(header::CONTENT_TYPE, metrics::CONTENT_TYPE)];
+    beside(move || (kind, metrics::render(&published, &tally, now)).into_response()).await
+}
+
 async fn snapshot(
-    State(handle): State<Handle>,
+    State(api): State<Api>,
     query: Result<Query<SnapshotQuery>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let query = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
-    let mut published = handle.published();
+    let mut published = api.handle.published();
     if let Some(after) = query.after {
         // Without news in time the answer is the present state: the caller compares the pass.
         let news = timeout(NEWS_WAIT, published.wait_for(|p| p.pass() != after)).await;
         if let Ok(Err(_closed)) = news {
-            return Err(Refused(refuse(RefusalKind::Unavailable, "the driver has stopped")));
+            return Err(refuse(RefusalKind::Unavailable, "the driver has stopped").into());
         }
     }
     let latest = published.borrow().clone();
-    // The text of a large fleet takes longer to make than a pass may wait.
-    let made = tokio::task::spawn_blocking(move || Json(latest.view()).into_response()).await;
-    made.map_err(|_panic| Refused(refuse(RefusalKind::Unavailable, "the snapshot was not made")))
+    beside(move || Json(latest.view()).into_response()).await
+}
+
+/// Makes an answer on a thread of its own: that of a large fleet takes longer than other tasks may wait.
+async fn beside(make: impl FnOnce() -> Response + Send + 'static) -> Result<Response, Refused> {
+    let answer = tokio::task::spawn_blocking(make).await;
+    answer.map_err(|_panic| refuse(RefusalKind::Unavailable, "the answer was not made").into())
 }
 
 async fn explain(
-    State(handle): State<Handle>,
+    State(api): State<Api>,
     query: Result<Query<ExplainQuery>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let query = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
-    Ok(Json(handle.explain(&query.subject)?).into_response())
+    Ok(Json(api.handle.explain(&query.subject)?).into_response())
 }
 
-async fn plan(State(handle): State<Handle>, call: Body<PlanCall>) -> Result<Response, Refused> {
-    Ok(Json(handle.plan(body(call)?.edit).await?).into_response())
+async fn plan(State(api): State<Api>, call: Body<PlanCall>) -> Result<Response, Refused> {
+    Ok(Json(api.handle.plan(body(call)?.edit).await?).into_response())
 }
 
-async fn apply(State(handle): State<Handle>, call: Body<ApplyCall>) -> Result<Response, Refused> {
-    let ApplyCall { edit, hash, source } = body(call)?;
-    let generation = handle.apply(edit, hash, source).await?;
+async fn apply(
+    State(api): State<Api>,
+    caller: Option<Extension<Caller>>,
+    call: Body<ApplyCall>,
+) -> Result<Response, Refused> {
+    let ApplyCall { edit, hash, mut source } = body(call)?;
+    if let Some(Extension(Caller(caller))) = caller {
+        // What a caller says of itself is worth less than what it showed.
+        source.who = format!("{caller}: {}", source.who);
+    }
+    let generation = api.handle.apply(edit, hash, source).await?;
     Ok(Json(Applied { generation }).into_response())
 }
 
-async fn release(
-    State(handle): State<Handle>,
-    call: Body<ReleaseCall>,
-) -> Result<Response, Refused> {
+async fn release(State(api): State<Api>, call: Body<ReleaseCall>) -> Result<Response, Refused> {
     let ReleaseCall { subject, confirm } = body(call)?;
-    Ok(Json(handle.release(subject, confirm).await?).into_response())
+    Ok(Json(api.handle.release(subject, confirm).await?).into_response())
 }
 
 async fn unknown() -> Refused {
-    Refused(refuse(RefusalKind::Invalid, "there is no such call"))
+    Refused::with(StatusCode::NOT_FOUND, refuse(RefusalKind::Invalid, "there is no such call"))
+}
+
+async fn wrong_method() -> Refused {
+    let text = "this call is made with another method";
+    Refused::with(StatusCode::METHOD_NOT_ALLOWED, refuse(RefusalKind::Invalid, text))
 }

@@ -42,6 +42,30 @@ pub(super) struct ExplainQuery {
     pub(super) subject: String,
 }
 
+/// The query of `GET /v1/watch`: with `cursor`, it goes on from there.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WatchQuery {
+    pub(super) cursor: Option<String>,
+}
+
+/// The query of `GET /v1/events`: those after a cursor, or the newest; with `wait`, the answer waits for one.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsQuery {
+    pub(super) after: Option<String>,
+    pub(super) limit: Option<u32>,
+    #[serde(default)]
+    pub(super) wait: bool,
+}
+
+/// The query of `GET /v1/operations`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OperationsQuery {
+    pub(super) limit: Option<u32>,
+}
+
 /// The query of `GET /v1/snapshot`: with `after`, the answer waits until a later pass did something.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

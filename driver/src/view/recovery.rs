@@ -16,7 +16,7 @@ pub struct RecoveryView {
     /// Who owns the run, or did last; nothing if nobody ever did.
     pub owner: Option<OwnerView>,
     /// The open operations, in the order of their numbers.
-    pub operations: Vec<OperationView>,
+    pub operations: Vec<RecoveryOperationView>,
     /// Rows of open operations that cannot be read, one line each.
     pub unreadable: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub struct CheckpointView {
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OperationView {
+pub struct RecoveryOperationView {
     /// Its number.
     pub id: OperationId,
     /// Its node group.

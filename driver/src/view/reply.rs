@@ -117,6 +117,8 @@ pub enum RefusalKind {
     Journal,
     /// The driver is stopping or gone (69).
     Unavailable,
+    /// Too much is asked of the driver at once; the same call may succeed later (69).
+    Busy,
 }
 
 /// A refusal; nothing was changed.

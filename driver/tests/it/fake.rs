@@ -177,6 +177,9 @@ impl Provider for Ground {
 
     fn list_owned(&self, _run: Uuid) -> Work<'_, Listing> {
         Box::pin(async {
+            if self.world.with(|land| land.sight == Sight::Late) {
+                self.world.gate().await;
+            }
             self.world.with(|land| {
                 land.listings += 1;
                 let sight = land.sight;
@@ -187,7 +190,7 @@ impl Provider for Ground {
                     lease: LeaseFacts { id: LeaseId::new(id), ..facts(lease) },
                     endpoint: None,
                     workload: match sight {
-                        Sight::True => workload(lease),
+                        Sight::True | Sight::Late => workload(lease),
                         Sight::Ended => {
                             let status = reconciler_core::effect::ExitStatus::Unknown;
                             WorkloadState::Exited { status, tail: Redacted::default() }
@@ -197,7 +200,7 @@ impl Provider for Ground {
                 };
                 let here = land.leases.iter().filter(|(_, lease)| lease.ground == self.name);
                 match sight {
-                    Sight::True | Sight::Ended | Sight::Leases => {
+                    Sight::True | Sight::Late | Sight::Ended | Sight::Leases => {
                         Listing::Complete(here.map(owned).collect())
                     }
                     Sight::Empty => Listing::Complete(Vec::new()),

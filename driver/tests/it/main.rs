@@ -2,8 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot fail in a test fails the test")]
 
+mod api_limits;
+mod api_records;
+mod api_schema;
+mod api_tls;
+mod api_watch;
 mod config;
 mod fake;
+mod http;
 mod loop_answers;
 mod loop_doubt;
 mod loop_drift;

@@ -150,6 +150,17 @@ impl Stand {
     /// Drives the run.
     #[track_caller]
     pub(crate) fn drive(&self, begin: Begin) -> Run {
+        self.drive_as(begin, |driver| driver)
+    }
+
+    /// Drives the run with a driver that `make` changed.
+    #[track_caller]
+    pub(crate) fn drive_with(&self, make: impl FnOnce(Driver) -> Driver) -> Run {
+        self.drive_as(Begin::Driving, make)
+    }
+
+    #[track_caller]
+    fn drive_as(&self, begin: Begin, make: impl FnOnce(Driver) -> Driver) -> Run {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -157,7 +168,7 @@ impl Stand {
             .unwrap();
         let driver = {
             let _entered = runtime.enter();
-            self.take(begin).unwrap()
+            make(self.take(begin).unwrap())
         };
         let handle = driver.handle();
         let task = runtime.spawn(driver.run());

@@ -66,6 +66,8 @@ struct Rule {
 pub(crate) enum Sight {
     /// What there is, with its workloads.
     True,
+    /// What there is, but not before the gate is open.
+    Late,
     /// What there is, and nothing of workloads.
     Leases,
     /// What there is, with the claim that every workload has ended.

@@ -2,12 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use reconciler_core::id::{GroupId, PlanHash};
 
 use super::{
-    journal::JournalVerb, ownership::OwnershipVerb, recovery_args::RecoveryCommand,
-    update::UpdateWhat,
+    journal::JournalVerb,
+    ownership::OwnershipVerb,
+    recovery_args::RecoveryCommand,
+    token::TokenVerb,
+    values::{Awaited, Listening, LogFormat, Screen, UpdateWhat, awaited, count, duration},
 };
 
 pub(crate) use super::global::{Global, When};
@@ -121,6 +124,12 @@ pub(crate) enum AloneVerb {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write the pages of all verbs.
+    Man {
+        /// Where to write them, instead of printing the first.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
     /// Serve a tiny HTTP page: a workload that needs nothing installed.
     #[command(hide = true)]
@@ -247,6 +256,9 @@ pub(crate) enum RunVerb {
         /// Show the journal's records as the text that tests are written in.
         #[arg(long, hide = true, conflicts_with_all = ["problems", "json"])]
         fixture: bool,
+        /// Show it again whenever something changed, until interrupted.
+        #[arg(long, conflicts_with = "fixture")]
+        watch: bool,
     },
     /// See who answers for operations and nodes, and take over what was abandoned.
     #[command(subcommand)]
@@ -256,6 +268,20 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         file: FileArg,
     },
+    /// Wait until the run is as it should be, and say why if it does not come to it.
+    Wait {
+        #[command(flatten)]
+        file: FileArg,
+        /// What to wait for: `converged`, `generation=N`, `ready=GROUP`, or `driver`.
+        #[arg(long = "for", value_name = "WHAT", default_value = "converged", value_parser = awaited)]
+        what: Awaited,
+        /// Give up after this long.
+        #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+        timeout: Duration,
+    },
+    /// Say who may call the driver over the network.
+    #[command(subcommand)]
+    Token(TokenVerb),
     /// Print the journaled events.
     Events {
         #[command(flatten)]
@@ -329,20 +355,15 @@ pub(crate) enum RunVerb {
         /// How log lines look on stderr.
         #[arg(long, default_value = "text")]
         log_format: LogFormat,
+        #[command(flatten)]
+        listening: Listening,
     },
     /// Watch and edit on a full screen.
     Console {
         #[command(flatten)]
         file: FileArg,
-        /// Least time between two passes, to watch the steps.
-        #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
-        pace: Duration,
-        /// Draw with ASCII alone.
-        #[arg(long)]
-        ascii: bool,
-        /// Refuse every edit.
-        #[arg(long)]
-        read_only: bool,
+        #[command(flatten)]
+        how: Screen,
     },
     /// Check the surroundings, or put a provider through the conformance battery.
     Doctor {
@@ -352,28 +373,4 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
     },
-}
-
-/// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people.
-    Text,
-    /// For programs, one object a line.
-    Json,
-}
-
-/// Reads a length of time such as `500ms` or `1m 30s`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration =
-        text.parse().map_err(|error: jiff::Error| error.to_string())?;
-    span.try_into().map_err(|_negative| "it must not be negative".to_owned())
-}
-
-/// Reads `GROUP=N`.
-fn count(text: &str) -> Result<(GroupId, u32), String> {
-    let (group, count) = text.split_once('=').ok_or("write it as GROUP=N, such as web=5")?;
-    let group = group.parse().map_err(|error: reconciler_core::id::IdError| error.to_string())?;
-    let count = count.parse().map_err(|_bad| format!("`{count}` is not a count"))?;
-    Ok((group, count))
 }

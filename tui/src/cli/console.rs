@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, time::Duration};
 
 use driver::{
     Begin, Face, Link, Source, StopReason,
-    api::CallError,
+    api::{CallError, Seen},
     start, system_clock,
     view::{Refusal, RefusalKind},
 };
@@ -14,7 +14,9 @@ use tokio::sync::{mpsc, watch};
 use super::{
     context::{Context, who},
     exit::{Exit, Failure, Outcome, chain},
-    logging,
+    out,
+    values::Screen,
+    watch as watch_lines,
 };
 use crate::console::{
     self, ConsoleError,
@@ -28,19 +30,18 @@ const SNAPSHOT_PERIOD: Duration = Duration::from_millis(33);
 const RETRY_PERIOD: Duration = Duration::from_millis(500);
 
 /// Opens the console.
-pub(crate) async fn run(
-    context: &Context,
-    pace: Duration,
-    ascii: bool,
-    read_only: bool,
-) -> Outcome {
+pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
+    let read_only = how.read_only || (context.named.is_some() && !how.write);
+    if how.accessible || is_set(std::env::var_os("ACCESSIBLE")) {
+        return in_lines(context, how).await;
+    }
     if !std::io::stdout().is_terminal() || std::env::var_os("TERM").is_none_or(|t| t == "dumb") {
         let failure = Failure::new(Exit::Usage, "the console needs a terminal");
         return Err(failure.hint("levelhead watch prints the same, a line each"));
     }
-    let _guard = logging::start(&context.paths, None)?;
+    let _guard = context.log()?;
     let options = |embedded| Options {
-        ascii: ascii
+        ascii: how.ascii
             || ascii_from_locale(
                 ["LC_ALL", "LC_CTYPE", "LANG"]
                     .map(|n| std::env::var(n).ok())
@@ -56,7 +57,7 @@ pub(crate) async fn run(
     if let Some(link) = context.attached().await? {
         return shown(link, options(false)).await;
     }
-    let mut driving = context.options(Begin::Driving, pace);
+    let mut driving = context.options(Begin::Driving, how.pace);
     driving.follow = Some(context.followed());
     let driver = start(driving).map_err(Failure::from)?;
     let handle = driver.handle();
@@ -67,6 +68,39 @@ pub(crate) async fn run(
         ended = &mut task => {
             let ended = ended.map_err(|error| Failure::internal("the driver broke off", &error))?;
             ended?;
+            return Err(Failure::new(Exit::Unavailable, "the driver has stopped"));
+        }
+    };
+    handle.stop(StopReason::Done);
+    task.await.map_err(|error| Failure::internal("the driver broke off", &error))??;
+    outcome
+}
+
+/// True for a variable that says yes.
+fn is_set(value: Option<std::ffi::OsString>) -> bool {
+    value.is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// The console without a screen: the same driver, and a line for each change, none of which is ever drawn over.
+async fn in_lines(context: &Context, how: &Screen) -> Outcome {
+    let _guard = context.log()?;
+    let scale = context.command("scale GROUP=N");
+    out::note(format!(
+        "a line for each change; Ctrl-C ends it; `{scale}` elsewhere changes counts"
+    ));
+    if let Some(link) = context.attached().await? {
+        return watch_lines::follow(context, &link).await;
+    }
+    let mut driving = context.options(Begin::Driving, how.pace);
+    driving.follow = Some(context.followed());
+    let driver = start(driving).map_err(Failure::from)?;
+    let handle = driver.handle();
+    let link = Link::Embedded(handle.clone());
+    let mut task = tokio::spawn(driver.run());
+    let outcome = tokio::select! {
+        outcome = watch_lines::follow(context, &link) => outcome,
+        ended = &mut task => {
+            ended.map_err(|error| Failure::internal("the driver broke off", &error))??;
             return Err(Failure::new(Exit::Unavailable, "the driver has stopped"));
         }
     };
@@ -115,18 +149,18 @@ async fn shown(link: Link, options: Options) -> Outcome {
 /// Brings snapshots to the console; the newest wins.
 async fn feed(link: Link, shown: watch::Sender<LinkState>) {
     let clock = system_clock();
-    let mut seen = None;
+    let mut looker = link.look();
     loop {
-        match link.view(seen).await {
-            Ok(view) => {
-                seen = Some(view.pass);
+        match looker.next().await {
+            Ok(Seen::View(view)) => {
                 if shown.send(LinkState::Live(view)).is_err() {
                     return;
                 }
                 tokio::time::sleep(SNAPSHOT_PERIOD).await;
             }
+            // The screen shows the present, whatever was missed.
+            Ok(Seen::Gap(why)) => tracing::debug!(why, "the console missed changes"),
             Err(error) => {
-                seen = None;
                 let lost_before = matches!(*shown.borrow(), LinkState::Lost { .. });
                 let state = LinkState::Lost { since: clock(), why: chain(&error) };
                 if !lost_before && shown.send(state).is_err() {

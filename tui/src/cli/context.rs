@@ -26,7 +26,8 @@ use reconciler_core::{
 use super::{
     args::Global,
     exit::{Exit, Failure, chain},
-    out,
+    logging, out,
+    remote::{self, Named},
 };
 use crate::place::Place;
 
@@ -44,6 +45,8 @@ pub(crate) struct Context {
     pub(crate) paths: StatePaths,
     /// Where the caller said that the run is.
     pub(crate) place: Place,
+    /// The driver that the caller named, if one was.
+    pub(crate) named: Option<Named>,
 }
 
 impl Context {
@@ -53,6 +56,9 @@ impl Context {
         catalogue: &Catalogue,
         file: &Path,
     ) -> Result<Self, Failure> {
+        if !file.exists() && global.driver.attach.is_some() {
+            return Self::with(global, catalogue, file, unread(file, elsewhere()));
+        }
         if !file.exists() {
             let message = format!("there is no {}", file.display());
             let hint = "`levelhead init` writes a starter file";
@@ -77,15 +83,7 @@ impl Context {
         };
         let what = if file.exists() { "is not valid" } else { "is not there" };
         out::note(format!("warning: {} {what}; its run is shown as it is", file.display()));
-        let loaded = Loaded {
-            path: file.to_owned(),
-            digest: String::new(),
-            shape: ClusterShape::empty(run, uuid),
-            providers: BTreeMap::new(),
-            confirm: Confirm::Manual,
-            parallelism: limits::PARALLELISM_DEFAULT,
-        };
-        Self::with(global, catalogue, file, loaded)
+        Self::with(global, catalogue, file, unread(file, (run, uuid)))
     }
 
     fn with(
@@ -106,7 +104,9 @@ impl Context {
             file: file.to_owned(),
             loaded,
             paths,
-            place: Place::new(file, global.state_dir.as_deref()),
+            place: Place::new(file, global.state_dir.as_deref())
+                .attached(global.driver.attach.as_deref()),
+            named: remote::named(&global.driver)?,
         })
     }
 
@@ -165,9 +165,17 @@ impl Context {
         Followed { path: self.file.clone(), load: Arc::new(load) }
     }
 
+    /// Logs beside the run from now on; a run that is elsewhere has its log there.
+    pub(crate) fn log(&self) -> Result<Option<logging::Guard>, Failure> {
+        if self.named.is_some() {
+            return Ok(None);
+        }
+        logging::start(&self.paths, None).map(Some)
+    }
+
     /// True if a driver has the run.
     pub(crate) fn is_driven(&self) -> Result<bool, Failure> {
-        Ok(Offline::is_driven(&self.paths)?)
+        Ok(self.named.is_some() || Offline::is_driven(&self.paths)?)
     }
 
     /// The driver that has the run, if one has; it has answered once.
@@ -175,6 +183,10 @@ impl Context {
     /// A driver that is killed may hold its lock and its socket a moment longer, in a process that it was just
     /// starting. What breaks off there was never taken up, so the lock is asked again.
     pub(crate) async fn attached(&self) -> Result<Option<Link>, Failure> {
+        if let Some(Named { client, .. }) = &self.named {
+            client.answers().await?;
+            return Ok(Some(Link::Attached(client.clone())));
+        }
         let client = Client::new(self.paths.socket());
         for _ in 1..ATTACH_TRIES {
             if !self.is_driven()? {
@@ -195,6 +207,23 @@ impl Context {
     pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
         Ok(start(self.options(begin, pace))?)
     }
+}
+
+/// What stands for a file that is not read: no shape, and the run that it would be of.
+fn unread(file: &Path, (run, uuid): (RunName, Uuid)) -> Loaded {
+    Loaded {
+        path: file.to_owned(),
+        digest: String::new(),
+        shape: ClusterShape::empty(run, uuid),
+        providers: BTreeMap::new(),
+        confirm: Confirm::Manual,
+        parallelism: limits::PARALLELISM_DEFAULT,
+    }
+}
+
+/// The run of a driver that was named: it knows itself which.
+fn elsewhere() -> (RunName, Uuid) {
+    ("elsewhere".parse().expect("it is a name"), Uuid::from_bytes([0; 16]))
 }
 
 /// The run in the state directory that was named, while a driver has it.

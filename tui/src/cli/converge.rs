@@ -85,7 +85,7 @@ async fn carry_out(
         plan::still_holds(context, &edit, hash).await?;
     }
     if log.is_none() {
-        *log = Some(logging::start(&context.paths, None)?);
+        *log = context.log()?;
     }
     let mut session = Session::open(context, Begin::Waiting, going.pace).await?;
     let mut stops = Stops::listen()?;
@@ -148,7 +148,11 @@ async fn apply(
         };
         match answer {
             Ok(generation) => return Ok(generation),
-            Err(error) if session.is_own() || !attach::is_gone(&error) => return Err(error.into()),
+            Err(error)
+                if session.is_own() || context.named.is_some() || !attach::is_gone(&error) =>
+            {
+                return Err(error.into());
+            }
             Err(_gone) => {}
         }
         // Only once the lock has passed on nothing more comes from who had it.

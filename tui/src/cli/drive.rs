@@ -3,27 +3,47 @@
 
 use std::{sync::Arc, time::Duration};
 
-use driver::{Begin, Published, start};
+use driver::{
+    Begin, Published,
+    api::{Listen, ListenError, ListenFiles},
+    start,
+};
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{
     context::Context,
-    exit::{Failure, Outcome},
+    exit::{Exit, Failure, Outcome, chain},
+    logging,
     notify::{Notifier, Stand},
     signals::{Stops, exit_of},
+    values::{Listening, LogFormat},
 };
 
 /// How often the status is told anew while the run moves by itself towards a due time.
 const STATUS_PERIOD: Duration = Duration::from_secs(10);
 
 /// Drives the run and follows its file.
-pub(crate) async fn run(context: &Context, pace: Duration) -> Outcome {
+pub(crate) async fn run(
+    context: &Context,
+    pace: Duration,
+    log_format: LogFormat,
+    listening: &Listening,
+) -> Outcome {
+    let _guard = logging::start(&context.paths, Some(log_format))?;
     let mut stops = Stops::listen()?;
     let mut notifier = Notifier::from_env()
         .map_err(|error| Failure::internal("NOTIFY_SOCKET cannot be used", &error))?;
+    // Before the run is taken: a listener that is refused leaves no trace.
+    let listen = listen(context, listening)?;
     let mut options = context.options(Begin::Driving, pace);
     options.follow = Some(context.followed());
-    let driver = start(options).map_err(Failure::from)?;
+    let mut driver = start(options).map_err(Failure::from)?;
+    if let Some(listen) = listen {
+        let address = listen.address();
+        let address = address.map_or_else(|error| error.to_string(), |at| at.to_string());
+        tracing::info!(%address, "the control API is served over TLS");
+        driver = driver.listening(listen);
+    }
     let handle = driver.handle();
     tracing::info!(run = %context.loaded.shape.run, state = %context.paths.dir().display(), "driving");
     let mut driving = std::pin::pin!(driver.run());
@@ -82,4 +102,29 @@ fn stand(published: &Arc<Published>) -> Stand {
         counts: (standing.ready, standing.want, standing.held),
         due: published.due_in(driver::system_clock()()),
     }
+}
+
+/// The address on which the API is served, if one was asked for.
+fn listen(context: &Context, listening: &Listening) -> Result<Option<Listen>, Failure> {
+    let (Some(address), Some(cert), Some(key)) =
+        (listening.listen, listening.tls_cert.clone(), listening.tls_key.clone())
+    else {
+        return Ok(None);
+    };
+    let files = ListenFiles { cert, key, client_ca: listening.client_ca.clone() };
+    Listen::bind(address, &files, &context.paths).map(Some).map_err(|error| {
+        let failure = |exit| Failure::new(exit, chain(&error));
+        match &error {
+            ListenError::Nobody => failure(Exit::Refused)
+                .hint("`levelhead token add NAME` makes a token; or give --client-ca FILE"),
+            ListenError::OpenKey { path } => {
+                failure(Exit::Refused).hint(format!("chmod 600 {}", path.display()))
+            }
+            ListenError::Bind { .. } => failure(Exit::Unavailable),
+            ListenError::Tokens(_) => failure(Exit::Journal),
+            ListenError::Pem { .. } | ListenError::Tls(_) | ListenError::Verifier(_) => {
+                failure(Exit::Invalid)
+            }
+        }
+    })
 }

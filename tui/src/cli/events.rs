@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use driver::view::EventView;
+use driver::{api::Client, view::EventView};
 
 use super::{
     context::Context,
@@ -24,6 +24,14 @@ pub(crate) async fn run(
     limit: u32,
     follow: bool,
 ) -> Outcome {
+    if let Some(named) = &context.named {
+        if after.is_some() {
+            let failure =
+                Failure::new(Exit::Usage, "--after counts in the journal of this machine");
+            return Err(failure.hint("leave out --attach where the driver is, or --after"));
+        }
+        return elsewhere(context, &named.client, limit, follow).await;
+    }
     let mut stops = Stops::listen()?;
     let mut seen = after;
     let mut page = driver::events(&context.paths, seen, limit).map_err(Failure::from)?;
@@ -40,6 +48,28 @@ pub(crate) async fn run(
             () = tokio::time::sleep(PERIOD) => {}
         }
         page = driver::events(&context.paths, seen.or(Some(0)), PAGE).map_err(Failure::from)?;
+    }
+}
+
+/// Prints events of a driver that was named: its journal is not here.
+async fn elsewhere(context: &Context, client: &Client, limit: u32, follow: bool) -> Outcome {
+    let mut stops = Stops::listen()?;
+    let mut page = client.events(None, limit, false).await?;
+    loop {
+        if let Some(gap) = &page.gap {
+            out::note(format!("warning: {gap}"));
+        }
+        for event in &page.events {
+            print(context, event)?;
+        }
+        if !follow || out::nobody_reads() {
+            return Ok(Exit::Done);
+        }
+        let cursor = page.cursor;
+        page = tokio::select! {
+            page = client.events(Some(&cursor), PAGE, true) => page?,
+            reason = stops.requested() => return Ok(exit_of(reason)),
+        };
     }
 }
 

@@ -113,10 +113,10 @@ impl From<Refusal> for Failure {
             RefusalKind::Stale => Exit::Stale,
             RefusalKind::Forbidden => Exit::Refused,
             RefusalKind::Journal => Exit::Journal,
-            RefusalKind::Unavailable => Exit::Unavailable,
+            RefusalKind::Unavailable | RefusalKind::Busy => Exit::Unavailable,
         };
         let message = match refusal.kind {
-            RefusalKind::Unavailable => refusal.message,
+            RefusalKind::Unavailable | RefusalKind::Busy => refusal.message,
             RefusalKind::Invalid
             | RefusalKind::Stale
             | RefusalKind::Forbidden

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::values::Attach;
+
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
@@ -16,6 +18,8 @@ pub(crate) struct Global {
     /// When to use colours; `NO_COLOR` counts as never.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
+    #[command(flatten)]
+    pub(crate) driver: Attach,
 }
 
 /// When to use colours.

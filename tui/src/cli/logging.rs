@@ -19,8 +19,8 @@ use tracing_subscriber::{
 };
 
 use super::{
-    args::LogFormat,
     exit::{Exit, Failure},
+    values::LogFormat,
 };
 
 /// Log files that are kept, one a day.

@@ -7,18 +7,20 @@ use driver::config::Catalogue;
 
 use super::{
     apply,
-    args::{AloneVerb, Cli, Global, LogFormat, Powering, RunVerb, Verb},
+    args::{AloneVerb, Cli, Global, Powering, RunVerb, Verb},
     completions, console,
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, journal, logging, logs, node, out,
+    explain, export, init, journal, logs, man, next, node, out,
     ownership::{self, HandoffArgs, OwnershipVerb},
     plan,
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,
-    release, runs, scale, status, up, update, validate, watch,
+    release, runs, scale, status, token, up, update, validate,
+    values::LogFormat,
+    wait, watch,
 };
 use crate::place::Place;
 
@@ -29,18 +31,18 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let Some(verb) = cli.verb else {
-        out::line("levelhead keeps a fleet of nodes at the shape that you declared.");
-        out::line(
-            "next: `levelhead init` writes a starter file, `levelhead --help` lists everything",
-        );
-        return out::code(Exit::Done);
+        return ended(next::run(&cli.global, catalogue), cli.global.json);
     };
     let as_json = cli.global.json || logs_json(&verb);
     // Where a person may be asked, what is asked about is shown all the same.
     if as_json && !std::io::stdin().is_terminal() {
         out::be_quiet();
     }
-    let outcome = run(verb, &cli.global, catalogue);
+    ended(run(verb, &cli.global, catalogue), as_json)
+}
+
+/// The exit code of what a verb came to, after a failure was told.
+fn ended(outcome: Outcome, as_json: bool) -> ExitCode {
     match outcome {
         Ok(_) if out::was_lost() => {
             let failure =
@@ -79,11 +81,14 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
         }
         Verb::Alone(AloneVerb::Journal(verb)) => journal::run(verb, global),
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
+        Verb::Alone(AloneVerb::Man { dir }) => man::run(dir.as_deref()),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
         Verb::Run(verb) => {
+            refuse_far(&verb, global)?;
             let runtime = runtime(&verb)
                 .map_err(|error| Failure::internal("cannot start the runtime", &error))?;
-            let place = Place::new(file_of(&verb), global.state_dir.as_deref());
+            let place = Place::new(file_of(&verb), global.state_dir.as_deref())
+                .attached(global.driver.attach.as_deref());
             let outcome = runtime.block_on(run_async(verb, global, catalogue));
             let outcome = outcome.map_err(|failure| failure.placed(&place));
             // Blocking reads of a terminal or a pipe may never end; the process does.
@@ -113,10 +118,12 @@ fn file_of(verb: &RunVerb) -> &Path {
         | RunVerb::Down { file, .. }
         | RunVerb::Status { file, .. }
         | RunVerb::Watch { file }
+        | RunVerb::Wait { file, .. }
         | RunVerb::Events { file, .. }
         | RunVerb::Export { file, .. }
         | RunVerb::Driver { file, .. }
         | RunVerb::Console { file, .. } => &file.file,
+        RunVerb::Token(verb) => verb.file(),
         RunVerb::Explain { file, .. }
         | RunVerb::Logs { file, .. }
         | RunVerb::Release { file, .. }
@@ -131,6 +138,60 @@ fn file_of(verb: &RunVerb) -> &Path {
         | RunVerb::Run { rest, .. }
         | RunVerb::Rm { rest, .. }
         | RunVerb::Update { rest, .. } => &rest.file.file,
+    }
+}
+
+/// Refuses a verb that works on what is on this machine, where another driver was named.
+fn refuse_far(verb: &RunVerb, global: &Global) -> Result<(), Failure> {
+    let (Some(place), Some(name)) = (&global.driver.attach, here_alone(verb)) else {
+        return Ok(());
+    };
+    let text = format!("`{name}` works on what is on this machine, and not through {place}");
+    Err(Failure::new(Exit::Usage, text).hint("run it where the driver is, without --attach"))
+}
+
+/// The name of a verb that needs the run's own state directory.
+const fn here_alone(verb: &RunVerb) -> Option<&'static str> {
+    match verb {
+        RunVerb::Driver { .. } => Some("driver"),
+        RunVerb::Doctor { .. } => Some("doctor"),
+        RunVerb::Logs { .. } => Some("logs"),
+        RunVerb::Token(_) => Some("token"),
+        RunVerb::Ownership(_) => Some("ownership"),
+        RunVerb::Recovery { verb: None | Some(RecoveryCommand::Show { .. }), .. } => {
+            Some("recovery")
+        }
+        RunVerb::Status { fixture: true, .. } => Some("status --fixture"),
+        RunVerb::Status { all: true, .. } => Some("status --all"),
+        RunVerb::Plan { .. }
+        | RunVerb::Apply { .. }
+        | RunVerb::Up { .. }
+        | RunVerb::Down { .. }
+        | RunVerb::Scale { .. }
+        | RunVerb::Stop { .. }
+        | RunVerb::Start { .. }
+        | RunVerb::Restart { .. }
+        | RunVerb::Run { .. }
+        | RunVerb::Rm { .. }
+        | RunVerb::Update { .. }
+        | RunVerb::Status { .. }
+        | RunVerb::Watch { .. }
+        | RunVerb::Wait { .. }
+        | RunVerb::Events { .. }
+        | RunVerb::Explain { .. }
+        | RunVerb::Release { .. }
+        | RunVerb::Recovery { .. }
+        | RunVerb::Export { .. }
+        | RunVerb::Console { .. } => None,
+    }
+}
+
+/// What the console works with: a driver that was named is looked at whatever the file here says.
+fn to_watch(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Context, Failure> {
+    if global.driver.attach.is_some() {
+        Context::open_to_look(global, catalogue, file)
+    } else {
+        Context::open(global, catalogue, file)
     }
 }
 
@@ -166,13 +227,17 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
             ownership::hand_off(&looking(&args.file.file)?, &args)
         }
         RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
-        RunVerb::Status { file, problems, .. } => {
-            status::run(&looking(&file.file)?, problems).await
+        RunVerb::Status { file, problems, watch, .. } => {
+            status::run(&looking(&file.file)?, problems, watch).await
         }
         RunVerb::Update { groups, what, rest } => {
             update::run(&context(&rest.file.file)?, groups, &what, &rest).await
         }
         RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,
+        RunVerb::Wait { file, what, timeout } => {
+            wait::run(&looking(&file.file)?, &what, timeout).await
+        }
+        RunVerb::Token(verb) => token::run(&looking(verb.file())?, &verb),
         RunVerb::Events { file, after, limit, follow } => {
             events::run(&looking(&file.file)?, after, limit, follow).await
         }
@@ -187,13 +252,11 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         }
         RunVerb::Recovery { file, verb } => recover(global, catalogue, &file.file, verb).await,
         RunVerb::Export { file, write } => export::run(&context(&file.file)?, write).await,
-        RunVerb::Driver { file, pace, log_format } => {
-            let context = context(&file.file)?;
-            let _guard = logging::start(&context.paths, Some(log_format))?;
-            drive::run(&context, pace).await
+        RunVerb::Driver { file, pace, log_format, listening } => {
+            drive::run(&context(&file.file)?, pace, log_format, &listening).await
         }
-        RunVerb::Console { file, pace, ascii, read_only } => {
-            console::run(&context(&file.file)?, pace, ascii, read_only).await
+        RunVerb::Console { file, how } => {
+            console::run(&to_watch(global, catalogue, &file.file)?, &how).await
         }
         RunVerb::Doctor { file, provider } => {
             doctor::run(&context(&file.file)?, provider.as_deref()).await

@@ -2,7 +2,9 @@
 
 use driver::{
     Offline,
-    view::{CheckpointView, Edit, OperationView, RecoveryStepView, RecoveryVerb, RecoveryView},
+    view::{
+        CheckpointView, Edit, RecoveryOperationView, RecoveryStepView, RecoveryVerb, RecoveryView,
+    },
 };
 use reconciler_core::id::OperationId;
 
@@ -80,7 +82,7 @@ fn listed(view: &RecoveryView) -> Vec<String> {
     lines
 }
 
-fn head(one: &OperationView) -> Vec<String> {
+fn head(one: &RecoveryOperationView) -> Vec<String> {
     let mut lines = vec![
         format!("operation {} of {}: {}, {}", one.id, one.group, one.status, one.direction),
         format!("  plan {}, fence {}, since {}", one.plan, one.fence, style::time(one.opened_at)),

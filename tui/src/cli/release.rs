@@ -7,12 +7,12 @@ use super::{
     attach::Session,
     context::Context,
     exit::{Exit, Failure, Outcome},
-    logging, out,
+    out,
 };
 
 /// Looks anew at `subject`, and ends its holds if `confirm` is their hash.
 pub(crate) async fn run(context: &Context, subject: &str, confirm: Option<PlanHash>) -> Outcome {
-    let _guard = logging::start(&context.paths, None)?;
+    let _guard = context.log()?;
     let mut session = Session::open(context, Begin::Waiting, std::time::Duration::ZERO).await?;
     let released = tokio::select! {
         released = session.link.release(subject.to_owned(), confirm) => released.map_err(Failure::from),

@@ -1,9 +1,11 @@
 //! `levelhead status`: how the run stands, from the driver or, without one, from the journal.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, io::IsTerminal as _, sync::Arc, time::Duration};
 
 use driver::{
-    Offline, config, system_clock,
+    Offline,
+    api::Seen,
+    config, system_clock,
     view::{DriftView, FileView, GroupView, NodeView, RunState, RunView, SecondView, UpdateView},
 };
 
@@ -12,11 +14,19 @@ use reconciler_core::{desired::ClusterShape, drift::DriftKind, id::GroupId, obse
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
-    out, style,
+    out,
+    signals::{Stops, exit_of},
+    style,
 };
 
-/// Shows the run; with `problems`, only what is not as it should be.
-pub(crate) async fn run(context: &Context, problems: bool) -> Outcome {
+/// Least time between two pictures.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// Shows the run; with `problems`, only what is not as it should be; with `again`, whenever it is new.
+pub(crate) async fn run(context: &Context, problems: bool, again: bool) -> Outcome {
+    if again {
+        return watch(context, problems).await;
+    }
     let view = view(context).await?;
     if context.global.json {
         out::json(view.as_ref())?;
@@ -24,6 +34,46 @@ pub(crate) async fn run(context: &Context, problems: bool) -> Outcome {
         show(context, &view, problems);
     }
     Ok(Exit::Done)
+}
+
+/// Shows the run whenever it is new, until interrupted or until the driver is gone.
+async fn watch(context: &Context, problems: bool) -> Outcome {
+    let Some(link) = context.attached().await? else { return Err(nothing_happens()) };
+    let on_screen = std::io::stdout().is_terminal() && !context.global.json;
+    let mut stops = Stops::listen()?;
+    let mut looker = link.look();
+    let mut is_first = true;
+    loop {
+        let seen = tokio::select! {
+            seen = looker.next() => seen?,
+            reason = stops.requested() => return Ok(exit_of(reason)),
+        };
+        // What was missed is of no interest to who looks at the present.
+        let Seen::View(view) = seen else { continue };
+        let view = completed(context, Arc::unwrap_or_clone(view));
+        if context.global.json {
+            out::json(&view)?;
+        } else {
+            match (on_screen, std::mem::take(&mut is_first)) {
+                (true, _) => out::raw(b"\x1b[H\x1b[2J"),
+                (false, true) => {}
+                (false, false) => out::line(""),
+            }
+            show(context, &view, problems);
+        }
+        if out::nobody_reads() {
+            return Ok(Exit::Done);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PERIOD) => {}
+            reason = stops.requested() => return Ok(exit_of(reason)),
+        }
+    }
+}
+
+/// What is told where no driver runs that could be watched.
+pub(crate) fn nothing_happens() -> Failure {
+    Failure::new(Exit::Unavailable, "no driver runs, so nothing happens").hint("levelhead driver")
 }
 
 /// Shows the records of the journal as text, for whoever looks into the decider.
@@ -44,9 +94,14 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
         let shape = &context.loaded.shape;
         Arc::new(offline.published(&shape.run, shape.uuid, system_clock()()).view())
     };
-    let mut view = context.place.run(Arc::unwrap_or_clone(view));
+    Ok(Arc::new(completed(context, Arc::unwrap_or_clone(view))))
+}
+
+/// A view with commands as they are run from here, and with what the file says where the driver follows none.
+fn completed(context: &Context, view: RunView) -> RunView {
+    let mut view = context.place.run(view);
     if view.file.is_some() {
-        return Ok(Arc::new(view));
+        return view;
     }
     view.file = Some(FileView {
         path: context.file.display().to_string(),
@@ -55,7 +110,7 @@ pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
         off_differs: differs(context, &view, ClusterShape::offs, |group| group.off),
         revised: revised(context, &view),
     });
-    Ok(Arc::new(view))
+    view
 }
 
 /// Where the file and the live shape differ in a number of each group.

@@ -3,22 +3,7 @@
 use driver::view::Edit;
 use reconciler_core::id::GroupId;
 
-use super::{args::Powering, change, context::Context, exit::Outcome};
-
-/// What happens to an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct UpdateWhat {
-    /// Let no further node that serves give way.
-    #[arg(long)]
-    pub(crate) pause: bool,
-    /// Let it go on.
-    #[arg(long)]
-    pub(crate) resume: bool,
-    /// Go back to what served before it.
-    #[arg(long)]
-    pub(crate) rollback: bool,
-}
+use super::{args::Powering, change, context::Context, exit::Outcome, values::UpdateWhat};
 
 /// Does `what` to the updates of `groups`.
 pub(crate) async fn run(

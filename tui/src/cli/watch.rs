@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use driver::view::RunState;
+use driver::{Link, api::Seen, view::RunState};
 use reconciler_core::id::LogicalNodeId;
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     exit::{Exit, Failure, Outcome},
     out,
     signals::{Stops, exit_of},
+    status::nothing_happens,
 };
 
 /// Least time between two looks.
@@ -17,38 +18,48 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Prints changes until interrupted, or until the driver is gone.
 pub(crate) async fn run(context: &Context) -> Outcome {
-    let Some(link) = context.attached().await? else {
-        let failure = Failure::new(Exit::Unavailable, "no driver runs, so nothing happens");
-        return Err(failure.hint("levelhead driver"));
-    };
+    let Some(link) = context.attached().await? else { return Err(nothing_happens()) };
+    follow(context, &link).await
+}
+
+/// The same of the driver at `link`.
+pub(crate) async fn follow(context: &Context, link: &Link) -> Outcome {
+    let mut looker = link.look();
     let mut stops = Stops::listen()?;
     let mut known: BTreeMap<LogicalNodeId, String> = BTreeMap::new();
-    let (mut seen, mut state) = (None, None);
+    let (mut pass, mut state) = (0, None);
     loop {
-        let view = tokio::select! {
-            view = link.view(seen) => view?,
+        let seen = tokio::select! {
+            seen = looker.next() => seen?,
             reason = stops.requested() => return Ok(exit_of(reason)),
         };
-        seen = Some(view.pass);
+        let view = match seen {
+            Seen::View(view) => view,
+            Seen::Gap(why) => {
+                say(context, pass, "run", "gap", &why)?;
+                continue;
+            }
+        };
+        pass = view.pass.get();
         let mut gone = std::mem::take(&mut known);
         for node in &view.nodes {
             let hold = node.hold.map(|code| format!(" held ({})", code.as_str()));
             let deleting = if node.deleting { " deleting" } else { "" };
             let text = format!("{}{deleting}{}", node.stage.as_str(), hold.unwrap_or_default());
             if gone.remove(&node.slot).as_ref() != Some(&text) {
-                say(context, view.pass.get(), &node.slot.to_string(), &text, &node.reason)?;
+                say(context, pass, &node.slot.to_string(), &text, &node.reason)?;
             }
             known.insert(node.slot.clone(), text);
         }
         for slot in gone.into_keys() {
-            say(context, view.pass.get(), &slot.to_string(), "gone", "")?;
+            say(context, pass, &slot.to_string(), "gone", "")?;
         }
         if out::nobody_reads() {
             return Ok(Exit::Done);
         }
         if state != Some(view.state) {
             let counts = format!("{} of {} ready", view.ready, view.want);
-            say(context, view.pass.get(), "run", word(view.state), &counts)?;
+            say(context, pass, "run", word(view.state), &counts)?;
             state = Some(view.state);
         }
         tokio::select! {

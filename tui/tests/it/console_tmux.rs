@@ -13,13 +13,13 @@ use rustix::process::Signal;
 use crate::world::{LOOK, PATIENCE, World, node, servers, until, until_true};
 
 /// A terminal of its own, on a tmux server of its own.
-struct Terminal {
+pub(crate) struct Terminal {
     socket: String,
 }
 
 impl Terminal {
     /// Opens a shell of `width` by `height` in the world's directory; nothing if there is no tmux.
-    fn open(world: &World, width: u16, height: u16) -> Option<Self> {
+    pub(crate) fn open(world: &World, width: u16, height: u16) -> Option<Self> {
         let terminal = Self { socket: format!("levelhead-{}", world.uuid()) };
         if Command::new("tmux").arg("-V").output().is_err() {
             eprintln!("skipped: tmux is not installed");
@@ -44,19 +44,19 @@ impl Terminal {
     }
 
     /// What stands on the screen.
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         String::from_utf8_lossy(&self.output(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
     /// Presses keys, one after the other.
-    fn press(&self, keys: &[&str]) {
+    pub(crate) fn press(&self, keys: &[&str]) {
         for key in keys {
             self.tmux(&["send-keys", key]);
         }
     }
 
     /// Types a line.
-    fn enter(&self, line: &str) {
+    pub(crate) fn enter(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);
         self.press(&["Enter"]);
     }
@@ -66,7 +66,7 @@ impl Terminal {
     }
 
     /// Waits until every one of `texts` stands on the screen, and fails with the screen if they never do.
-    fn shows(&self, texts: &[&str]) -> String {
+    pub(crate) fn shows(&self, texts: &[&str]) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen();

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::world::{World, node, until_true};
 
 /// Long enough to be no word, with signs that base64, JSON and URLs write in their own ways.
-const CANARY: &str = "cAnArY/7f\"3+91 ~ende";
+pub(crate) const CANARY: &str = "cAnArY/7f\"3+91 ~ende";
 
 /// How the canary may be written. Each line was made by another tool than ours.
 fn forms() -> Vec<String> {
@@ -30,7 +30,7 @@ fn forms() -> Vec<String> {
 }
 
 /// Says the canary in many ways on both outputs, in pieces and over lines.
-const SAYS: &str = r#"
+pub(crate) const SAYS: &str = r#"
 import base64, json, os, sys, urllib.parse
 value = os.environ["API_TOKEN"]
 raw = value.encode()
@@ -48,8 +48,8 @@ for out in (sys.stdout, sys.stderr):
     out.write("\n")
 "#;
 
-struct Case {
-    world: World,
+pub(crate) struct Case {
+    pub(crate) world: World,
     key: PathBuf,
 }
 
@@ -60,7 +60,7 @@ fn write_key(path: &Path, text: &str) {
 }
 
 impl Case {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = World::new("");
         let key = world.dir().join("key");
         write_key(&key, &format!("{CANARY}\n"));
@@ -69,7 +69,7 @@ impl Case {
     }
 
     /// Declares one group of two whose nodes do `command`, after `verify`.
-    fn declare(&self, command: &str, verify: &str) {
+    pub(crate) fn declare(&self, command: &str, verify: &str) {
         let dir = self.world.dir().display();
         self.world.write(&format!(
             "[group.web]\ncount = 2\n[group.web.boot]\n\
@@ -81,8 +81,8 @@ impl Case {
     }
 
     /// Every verb that shows something, in words and as data; gives all that they said.
-    fn everything_shown(&self) -> String {
-        let verbs: [&[&str]; 10] = [
+    pub(crate) fn everything_shown(&self) -> String {
+        let verbs: [&[&str]; 14] = [
             &["status", "FILE"],
             &["events", "FILE", "--limit", "1000"],
             &["explain", "web-0", "--file", "FILE"],
@@ -93,6 +93,10 @@ impl Case {
             &["logs", "web-0", "--file", "FILE", "--lines", "3"],
             &["logs", "web-1", "--file", "FILE", "--lines", "1"],
             &["release", "web-0", "--file", "FILE"],
+            &["journal", "verify"],
+            &["journal", "export"],
+            &["journal", "inspect", "events"],
+            &["journal", "inspect", "web-0"],
         ];
         let mut all = String::new();
         for verb in verbs {
@@ -116,7 +120,9 @@ impl Case {
                 let entry = entry.unwrap();
                 let (path, kind) = (entry.path(), entry.file_type().unwrap());
                 let name = entry.file_name().into_string().unwrap();
-                let of_a_node = ["stdout.log", "stderr.log", "verify.log"].contains(&name.as_str());
+                let of_a_hook = name.starts_with("hook-");
+                let of_a_node = of_a_hook
+                    || ["stdout.log", "stderr.log", "verify.log"].contains(&name.as_str());
                 if kind.is_dir() {
                     dirs.push(path);
                 } else if kind.is_file() && !of_a_node {
@@ -134,7 +140,7 @@ impl Case {
         found
     }
 
-    fn assert_nowhere(&self, shown: &str) {
+    pub(crate) fn assert_nowhere(&self, shown: &str) {
         let written = self.written();
         assert!(written.iter().any(|(path, _)| path.to_string_lossy().contains("journal")));
         for form in forms() {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 use reconciler_core::id::PlanHash;
 
-use super::super::args::duration;
+use super::super::values::duration;
 
 /// Which journal.
 #[derive(Clone, Debug, Args)]

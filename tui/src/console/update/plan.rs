@@ -86,7 +86,9 @@ fn refused(refusal: Refusal) -> PlanStage {
     match refusal.kind {
         RefusalKind::Stale => PlanStage::Stale(refusal),
         RefusalKind::Invalid | RefusalKind::Forbidden => PlanStage::Refused(refusal),
-        RefusalKind::Journal | RefusalKind::Unavailable => PlanStage::Failed(refusal),
+        RefusalKind::Journal | RefusalKind::Unavailable | RefusalKind::Busy => {
+            PlanStage::Failed(refusal)
+        }
     }
 }
 
