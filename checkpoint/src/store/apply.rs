@@ -186,7 +186,10 @@ impl Apply<'_> {
             let sql = "UPDATE operation SET status = ?2, updated_at = ?3, closed_at = ?3 \
                        WHERE node_group = ?1 AND status = 'active'";
             let status = OperationStatus::Closed(Outcome::Interrupted).as_str();
-            return self.run(sql, params![group.as_str(), status, time(at)]).map(drop);
+            self.run(sql, params![group.as_str(), status, time(at)])?;
+            let sql = "DELETE FROM operation_lease WHERE operation IN \
+                       (SELECT id FROM operation WHERE node_group = ?1)";
+            return self.run(sql, [group.as_str()]).map(drop);
         }
         let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
         // What its steps came to is kept as it stands, also where nobody can read it.

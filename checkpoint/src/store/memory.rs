@@ -272,6 +272,7 @@ impl State {
             for row in self.operations.values_mut().filter(of) {
                 (row.updated_at, row.closed_at) = (at, Some(at));
                 row.status = OperationStatus::Closed(Outcome::Interrupted);
+                self.leases.remove(&row.id);
             }
             return Ok(());
         }
