@@ -9,6 +9,8 @@ fn main() -> ExitCode {
     let catalogue = Catalogue::new([
         Arc::new(ProcessFactory) as Arc<dyn executor::seam::ProviderFactory>,
         Arc::new(ExecFactory),
+        #[cfg(feature = "docker")]
+        Arc::new(executor::provider::docker::DockerFactory),
     ]);
     tui::cli::main(&catalogue)
 }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what cannot fail in a test fails the test")]
 
 mod dispatch;
+#[cfg(feature = "docker")]
+mod docker;
 mod exec;
 mod exec_conformance;
 mod exec_doubt;

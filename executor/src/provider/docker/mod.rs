@@ -1,0 +1,31 @@
+//! Nodes as containers of a Docker Engine.
+//!
+//! A lease is a container (`lease`, from `body`, `mounts`, `ports`, `images`); its workload is what runs in it
+//! (`session`). Verify commands and hooks run in containers of their own beside it (`errand`, `hook`). Labels carry
+//! identity and fence (`labels`), `look` says what is there, `wake` notices ends, `tail` reads last lines. `engine`
+//! speaks to the engine that `host` names, and `problem` says what a failure means.
+
+mod body;
+mod engine;
+mod errand;
+mod factory;
+mod ground;
+mod hook;
+mod host;
+mod images;
+mod labels;
+mod lease;
+mod look;
+mod mounts;
+mod options;
+mod ports;
+mod problem;
+mod provider;
+mod reader;
+mod session;
+mod state;
+mod sweep;
+mod tail;
+mod wake;
+
+pub use factory::DockerFactory;
