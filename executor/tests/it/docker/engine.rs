@@ -53,7 +53,7 @@ async fn prepared() -> Result<Docker, String> {
 pub(crate) async fn load(docker: &Docker, image: &str) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let busybox = fs::read(BUSYBOX).map_err(|_| "busybox-static is not installed".to_owned())?;
-    if busybox.windows(8).any(|bytes| bytes == b"ld-linux") {
+    if wants_interpreter(&busybox) {
         return Err(format!("{BUSYBOX} is not static: install busybox-static"));
     }
     let root = tempfile::tempdir().map_err(told)?;
@@ -82,6 +82,16 @@ pub(crate) async fn load(docker: &Docker, image: &str) -> Result<(), String> {
         step.map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+/// True for a 64-bit ELF program that needs a loader, which an image of its own does not have.
+fn wants_interpreter(program: &[u8]) -> bool {
+    let number = |at: usize, len: usize| {
+        let bytes = program.get(at..at + len).unwrap_or_default();
+        bytes.iter().rev().fold(0_usize, |sum, byte| sum << 8 | usize::from(*byte))
+    };
+    let (first, size, count) = (number(0x20, 8), number(0x36, 2), number(0x38, 2));
+    (0..count).any(|nth| number(first + nth * size, 4) == 3)
 }
 
 /// Every container of a run, also of what ended.
