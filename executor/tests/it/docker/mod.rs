@@ -1,5 +1,10 @@
 //! The docker provider on a real engine.
 
+mod by_hand;
 mod conformance;
-mod engine;
+pub(crate) mod engine;
+mod liar;
+mod mapping;
+mod options;
+mod refusal;
 mod rig;
