@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use reconciler_core::id::LogicalNodeId;
+use reconciler_core::{
+    id::{LogicalNodeId, Uuid},
+    redact::Redacted,
+};
 
-use super::provider::{Capabilities, Provider};
+use super::provider::{Capabilities, Provider, Work};
 use crate::secret::Secrets;
 
 /// A provider's own settings, as neutral values by key; nested tables have dotted keys.
@@ -20,6 +23,26 @@ pub struct ProviderPlace {
     /// The secrets of nodes, and what keeps them out of texts.
     pub secrets: Secrets,
 }
+
+/// What is asked of the output of a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputAsk<'a> {
+    /// The provider's own settings.
+    pub options: &'a ProviderOptions,
+    /// Its place.
+    pub place: &'a ProviderPlace,
+    /// The run.
+    pub run: Uuid,
+    /// Whose output.
+    pub slot: &'a LogicalNodeId,
+    /// How many last lines of each source, at first.
+    pub lines: usize,
+    /// Whether to go on with what is still to come.
+    pub follow: bool,
+}
+
+/// Takes pieces of output, each with the name of its source; the bytes are the workload's own, secrets included.
+pub type OutputSink<'a> = &'a mut (dyn FnMut(&str, &[u8]) + Send);
 
 /// What is wrong with one option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +87,19 @@ pub trait ProviderFactory: Send + Sync {
     /// keeps it elsewhere.
     fn log_paths(&self, _place: &ProviderPlace, _slot: &LogicalNodeId) -> Vec<PathBuf> {
         Vec::new()
+    }
+
+    /// Hands the output of a slot's attempts to `sink`, the oldest first, where the provider keeps it elsewhere than
+    /// on this machine; with `follow` it goes on until it is dropped.
+    ///
+    /// # Errors
+    /// Says why the output cannot be had.
+    fn output<'a>(
+        &'a self,
+        _ask: OutputAsk<'a>,
+        _sink: OutputSink<'a>,
+    ) -> Work<'a, Result<(), Redacted>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// Makes a provider.

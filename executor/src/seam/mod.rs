@@ -8,7 +8,10 @@ mod provider;
 mod session;
 
 pub use context::EffectContext;
-pub use factory::{BuildError, OptionProblem, ProviderFactory, ProviderOptions, ProviderPlace};
+pub use factory::{
+    BuildError, OptionProblem, OutputAsk, OutputSink, ProviderFactory, ProviderOptions,
+    ProviderPlace,
+};
 pub use fences::{FENCE_FILE, highest_fence};
 pub use preflight::Preflight;
 pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Rate, Work};

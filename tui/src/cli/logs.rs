@@ -1,4 +1,5 @@
-//! `levelhead logs`: a node's own output, where its provider keeps it on this machine.
+//! `levelhead logs`: a node's own output, from files of this machine or, where its provider keeps it elsewhere, from
+//! there (`logs_elsewhere`).
 
 use std::{
     fs::File,
@@ -17,6 +18,7 @@ use reconciler_core::id::{LogicalNodeId, ProviderName};
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
+    logs_elsewhere::{self, Wish},
     out,
     signals::{Stops, exit_of},
 };
@@ -39,13 +41,19 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
     let secrets = known_secrets(context, &slot)?;
     let mut stops = Stops::listen()?;
     let mut read: Vec<Read> = Vec::new();
+    if paths(context, &slot).is_empty() {
+        let elsewhere = logs_elsewhere::run(context, &slot, Wish { follow, lines }, &secrets);
+        let printed = tokio::select! {
+            reason = stops.requested() => return Ok(exit_of(reason)),
+            printed = elsewhere => printed?,
+        };
+        if !follow {
+            let nothing = || Failure::new(Exit::Invalid, format!("{slot} has no output"));
+            return if printed { Ok(Exit::Done) } else { Err(nothing().hint("levelhead status")) };
+        }
+    }
     loop {
         let paths = paths(context, &slot);
-        if paths.is_empty() && !follow {
-            let failure =
-                Failure::new(Exit::Invalid, format!("{slot} has no output on this machine"));
-            return Err(failure.hint("levelhead status"));
-        }
         for path in paths {
             let at = read.iter().position(|known| known.path == path);
             let known = at.map(|at| read.swap_remove(at));
@@ -128,8 +136,8 @@ fn part(file: &mut File, start: u64, end: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Prints text of a file; its name comes before the first of it.
-fn show(context: &Context, path: &Path, text: &str, first: bool) {
+/// Prints text of a file or another source; its name comes before the first of it.
+pub(super) fn show(context: &Context, path: &Path, text: &str, first: bool) {
     if context.global.json {
         for line in plain(text).lines() {
             out::line(serde_json::json!({"file": path, "line": line}).to_string());

@@ -22,6 +22,7 @@ mod init;
 mod journal;
 mod logging;
 mod logs;
+mod logs_elsewhere;
 mod main;
 mod man;
 mod next;

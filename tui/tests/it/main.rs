@@ -12,6 +12,8 @@ mod console_screens;
 mod console_select;
 mod console_time;
 mod console_tmux;
+#[cfg(feature = "docker")]
+mod docker;
 mod e2e_beside;
 mod e2e_capacity;
 mod e2e_disk;

@@ -212,6 +212,15 @@ impl World {
         code(ended(&mut child))
     }
 
+    /// Kills every driver, where what it would do afterwards is in the way.
+    pub(crate) fn stop_drivers(&mut self) {
+        for mut driver in self.drivers.drain(..) {
+            // It may have ended by itself; either way it is gone afterwards.
+            drop(driver.kill());
+            drop(driver.wait());
+        }
+    }
+
     /// How the run stands.
     pub(crate) fn status(&self) -> Value {
         self.json(&["status", "FILE"])
@@ -266,11 +275,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        for driver in &mut self.drivers {
-            // It may have ended by itself; either way it is gone afterwards.
-            drop(driver.kill());
-            drop(driver.wait());
-        }
+        self.stop_drivers();
         if !self.alive().is_empty() {
             let down = self.command(&["down", "--yes", "--timeout", "30s", "FILE"]).output();
             if !self.alive().is_empty() {

@@ -2,7 +2,8 @@
 //!
 //! A lease is a container (`lease`, from `body`, `mounts`, `ports`, `images`); its workload is what runs in it
 //! (`session`). Verify commands and hooks run in containers of their own beside it (`errand`, `hook`). Labels carry
-//! identity and fence (`labels`), `look` says what is there, `wake` notices ends, `tail` reads last lines. `engine`
+//! identity and fence (`labels`), `look` says what is there, `wake` notices ends, `tail` reads last lines, and `output`
+//! whole outputs. `engine`
 //! speaks to the engine that `host` names, and `problem` says what a failure means.
 
 mod body;
@@ -18,6 +19,7 @@ mod lease;
 mod look;
 mod mounts;
 mod options;
+mod output;
 mod ports;
 mod problem;
 mod provider;
