@@ -231,8 +231,5 @@ fn resources(shape: &DesiredNodeShape, gpu_driver: Option<&str>) -> HostConfig {
 fn log_config(bytes: u64) -> HostConfigLogConfig {
     let config = [("max-size", bytes.to_string()), ("max-file", "2".to_owned())];
     let config = config.map(|(name, value)| (name.to_owned(), value));
-    HostConfigLogConfig {
-        typ: Some("json-file".to_owned()),
-        config: Some(HashMap::from(config)),
-    }
+    HostConfigLogConfig { typ: Some("json-file".to_owned()), config: Some(HashMap::from(config)) }
 }

@@ -51,13 +51,12 @@ impl Engine {
         let away = |error: &Error| EngineError::Unreachable(words(error));
         let client = self.host.connect(&SPOKEN).map_err(|error| away(&error))?;
         let Err(error) = client.version().await else { return Ok(client) };
-        match &error {
-            Error::DockerResponseServerError { status_code: 400, message } => match bound(message) {
-                Some(version) => self.host.connect(&version).map_err(|error| away(&error)),
-                None => Err(away(&error)),
-            },
-            other => Err(away(other)),
+        if let Error::DockerResponseServerError { status_code: 400, message } = &error
+            && let Some(version) = bound(message)
+        {
+            return self.host.connect(&version).map_err(|error| away(&error));
         }
+        Err(away(&error))
     }
 }
 
@@ -74,9 +73,10 @@ impl From<Error> for EngineError {
         if let Error::DockerResponseServerError { status_code, message } = error {
             return Self::Refused { status: status_code, message };
         }
-        let unreached = match &error {
-            Error::HyperLegacyError { err } => err.is_connect(),
-            other => matches!(other, Error::SocketNotFoundError(_)),
+        let unreached = if let Error::HyperLegacyError { err } = &error {
+            err.is_connect()
+        } else {
+            matches!(error, Error::SocketNotFoundError(_))
         };
         if unreached {
             Self::Unreachable(words(&error))
@@ -111,7 +111,8 @@ mod tests {
     fn an_engine_says_which_version_it_speaks() {
         let said = |message| bound(message).map(|found| (found.major_version, found.minor_version));
         let old = "client version 1.41 is too new. Maximum supported API version is 1.40";
-        let new = "client version 1.41 is too old. Minimum supported API version is 1.44, please upgrade";
+        let new =
+            "client version 1.41 is too old. Minimum supported API version is 1.44, please upgrade";
         assert_eq!(said(old), Some((1, 40)));
         assert_eq!(said(new), Some((1, 44)));
         assert_eq!(said("no such thing"), None);

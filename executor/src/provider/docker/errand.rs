@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use bollard::{
-    query_parameters::{CreateContainerOptions, KillContainerOptions, WaitContainerOptions},
     models::ContainerCreateBody,
+    query_parameters::{CreateContainerOptions, KillContainerOptions, WaitContainerOptions},
 };
 use futures_util::StreamExt as _;
 use reconciler_core::{effect::ExitStatus, redact::Redacted};
@@ -36,9 +36,10 @@ impl Ended {
             None => "took too long and was ended".to_owned(),
         };
         let tail = self.tail.as_str();
-        let text = match tail.trim().is_empty() {
-            true => format!("{what} {how}"),
-            false => format!("{what} {how}; its last lines: {tail}"),
+        let text = if tail.trim().is_empty() {
+            format!("{what} {how}")
+        } else {
+            format!("{what} {how}; its last lines: {tail}")
         };
         Some(Problem::Workload(text))
     }
@@ -52,7 +53,8 @@ pub(super) async fn make(
     limit: Instant,
 ) -> Result<String, Problem> {
     let options = CreateContainerOptions { name, ..Default::default() };
-    let make = |client: bollard::Docker| async move { client.create_container(Some(options), body).await };
+    let make =
+        |client: bollard::Docker| async move { client.create_container(Some(options), body).await };
     Ok(ground.engine.ask(limit, make).await?.id)
 }
 
@@ -68,8 +70,12 @@ pub(super) async fn run_to_end(
         // An engine that could not start it has run nothing of it; whatever else broke is doubt.
         let ran = ground.inspect(id, limit).await?.map(|container| container.run);
         return match ran {
-            Some(Run::Never) => Err(Problem::Workload(format!("it cannot be started: {}", error.words()))),
-            Some(Run::Running { .. } | Run::Ended { .. } | Run::Unclear) | None => Err(error.into()),
+            Some(Run::Never) => {
+                Err(Problem::Workload(format!("it cannot be started: {}", error.words())))
+            }
+            Some(Run::Running { .. } | Run::Ended { .. } | Run::Unclear) | None => {
+                Err(error.into())
+            }
         };
     }
     let own = Instant::now() + time;
@@ -106,7 +112,8 @@ async fn wait(ground: &Ground, id: &str, until: Instant) -> Result<bool, Problem
 /// Ends what runs in a container at once.
 pub(super) async fn kill(ground: &Ground, id: &str, limit: Instant) -> Result<(), Problem> {
     let options = KillContainerOptions { signal: "KILL".to_owned() };
-    let kill = |client: bollard::Docker| async move { client.kill_container(id, Some(options)).await };
+    let kill =
+        |client: bollard::Docker| async move { client.kill_container(id, Some(options)).await };
     match ground.engine.ask(limit, kill).await {
         // It ended by itself, or is gone.
         Err(error) if !error.is_absence() && !error.is_conflict() => Err(error.into()),

@@ -69,7 +69,12 @@ pub(super) struct Listed {
 }
 
 impl Ground {
-    pub(super) fn new(engine: Engine, options: Options, name: String, place: ProviderPlace) -> Self {
+    pub(super) fn new(
+        engine: Engine,
+        options: Options,
+        name: String,
+        place: ProviderPlace,
+    ) -> Self {
         let images = Images::new(place.state_dir.clone(), options.pull);
         let (ports, wakes) = (Ports::default(), Wakes::default());
         Self { engine, options, name, place, images, ports, wakes, begun: Mutex::default() }
@@ -87,7 +92,8 @@ impl Ground {
         limit: Instant,
     ) -> Result<Option<Container>, EngineError> {
         let name = id.to_owned();
-        let look = |client: bollard::Docker| async move { client.inspect_container(&name, None).await };
+        let look =
+            |client: bollard::Docker| async move { client.inspect_container(&name, None).await };
         match self.engine.ask(limit, look).await {
             Ok(found) => Container::of(found).map(Some),
             Err(error) if error.is_absence() => Ok(None),
@@ -106,7 +112,8 @@ impl Ground {
             filters: Some(labels::filter(wanted)),
             ..ListContainersOptions::default()
         };
-        let list = |client: bollard::Docker| async move { client.list_containers(Some(options)).await };
+        let list =
+            |client: bollard::Docker| async move { client.list_containers(Some(options)).await };
         self.engine.ask(limit, list).await?.into_iter().map(Listed::of).collect()
     }
 
@@ -122,7 +129,7 @@ impl Ground {
     }
 
     /// What an attempt's container says of itself, if it is ours to touch.
-    pub(super) fn owned(&self, ctx: &EffectContext, container: &Container) -> Result<Mark, Problem> {
+    pub(super) fn owned(ctx: &EffectContext, container: &Container) -> Result<Mark, Problem> {
         let mark = container.mark_of(ctx.run, &ctx.slot, ctx.attempt.uuid)?;
         admit(ctx.fence, mark.fence)?;
         Ok(mark)

@@ -31,7 +31,7 @@ pub(super) async fn run(
     let Some(node) = node.map_err(|error| failed(error.into()))? else {
         return Err(failed(Problem::NoLease(hook.lease.id.to_string())));
     };
-    let mark = ground.owned(ctx, &node).map_err(failed)?;
+    let mark = Ground::owned(ctx, &node).map_err(failed)?;
     if done_before(ground, ctx, hook).await.map_err(failed)? {
         return Ok(());
     }
@@ -62,7 +62,11 @@ pub(super) async fn run(
 }
 
 /// True if the request completed before; what is left of others of the same point is taken away.
-async fn done_before(ground: &Ground, ctx: &EffectContext, hook: &HookRun) -> Result<bool, Problem> {
+async fn done_before(
+    ground: &Ground,
+    ctx: &EffectContext,
+    hook: &HookRun,
+) -> Result<bool, Problem> {
     let all = ground.of_attempt(ctx.run, ctx.attempt.uuid, ctx.deadline).await?;
     let point = hook.point.as_str();
     let same = |one: &&Listed| one.labels.get(labels::HOOK).is_some_and(|said| said == point);
@@ -74,7 +78,9 @@ async fn done_before(ground: &Ground, ctx: &EffectContext, hook: &HookRun) -> Re
                 return Ok(true);
             }
             Run::Running { .. } | Run::Unclear => {
-                return Err(Problem::Doubt(format!("a {point} hook was begun before and still runs")));
+                return Err(Problem::Doubt(format!(
+                    "a {point} hook was begun before and still runs"
+                )));
             }
             // One that failed is asked for once more; one that was never started never was.
             Run::Ended { .. } | Run::Never => remove(ground, ctx, &one.id).await?,

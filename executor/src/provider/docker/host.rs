@@ -191,7 +191,8 @@ mod tests {
         assert_eq!(chosen(None, None, false), unix("unix:///var/run/docker.sock"));
         assert_eq!(chosen(None, Some("unix:///run/a"), false), unix("unix:///run/a"));
         assert_eq!(chosen(Some("unix:///b"), Some("unix:///a"), false), unix("unix:///b"));
-        let files = TlsFiles { ca: "/base/ca".into(), cert: "/base/cert".into(), key: "/k/key".into() };
+        let files =
+            TlsFiles { ca: "/base/ca".into(), cert: "/base/cert".into(), key: "/k/key".into() };
         let tls = Host::Tls("tcp://far:2376".to_owned(), files);
         assert_eq!(chosen(Some("tcp://far:2376"), None, true), Ok(tls));
     }

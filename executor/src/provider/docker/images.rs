@@ -100,7 +100,10 @@ impl Images {
 
     fn broken(&self, error: &io::Error) -> Problem {
         let path = self.dir.join(FILE);
-        Problem::Invalid(format!("cannot keep which images are in use in {}: {error}", path.display()))
+        Problem::Invalid(format!(
+            "cannot keep which images are in use in {}: {error}",
+            path.display()
+        ))
     }
 }
 

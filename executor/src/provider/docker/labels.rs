@@ -68,7 +68,8 @@ pub(super) struct Mark {
 impl Mark {
     /// Reads the labels of a container; says which of them makes no sense.
     pub(super) fn read(labels: &Labels) -> Result<Self, String> {
-        let text = |name: &str| labels.get(name).ok_or_else(|| format!("it lacks the label {name}"));
+        let text =
+            |name: &str| labels.get(name).ok_or_else(|| format!("it lacks the label {name}"));
         let odd = |name: &str| format!("its label {name} makes no sense");
         let role = text(ROLE)?;
         let ordinal: u64 = text(ORDINAL)?.parse().map_err(|_odd| odd(ORDINAL))?;

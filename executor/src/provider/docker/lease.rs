@@ -37,8 +37,9 @@ pub(super) async fn create(
     let name = labels::node_name(&request.slot, request.attempt.uuid);
     let body = blueprint.node(ctx.key).map_err(|problem| problem.failure())?;
     let options = CreateContainerOptions { name: Some(name.clone()), ..Default::default() };
-    let make = |client: bollard::Docker| async move { client.create_container(Some(options), body).await };
-    match ground.engine.ask(ctx.deadline, make).await {
+    let ask =
+        |client: bollard::Docker| async move { client.create_container(Some(options), body).await };
+    match ground.engine.ask(ctx.deadline, ask).await {
         Ok(made) => {
             // From here on there is something, so whatever fails is for a look to judge.
             join(ground, ctx, &blueprint, &made.id, &[]).await.map_err(|p| p.half_done())?;
@@ -109,7 +110,7 @@ async fn adopt(
     let Some(container) = ground.inspect(name, ctx.deadline).await? else {
         return Err(Problem::Doubt(format!("container {name} was there and is gone")));
     };
-    let mark = ground.owned(ctx, &container)?;
+    let mark = Ground::owned(ctx, &container)?;
     if mark.role != Role::Node || mark.key != Some(ctx.key) {
         let why = "another request made it".to_owned();
         return Err(Problem::Foreign { name: container.name, why });
@@ -169,7 +170,8 @@ pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), 
 /// Removes one container by its id, by force.
 pub(super) async fn remove(ground: &Ground, ctx: &EffectContext, id: &str) -> Result<(), Problem> {
     let options = RemoveContainerOptions { v: true, force: true, link: false };
-    let take = |client: bollard::Docker| async move { client.remove_container(id, Some(options)).await };
+    let take =
+        |client: bollard::Docker| async move { client.remove_container(id, Some(options)).await };
     match ground.engine.ask(ctx.deadline, take).await {
         Err(error) if error.is_conflict() => gone(ground, ctx, id).await,
         Err(error) if !error.is_absence() => Err(error.into()),

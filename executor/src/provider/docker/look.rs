@@ -53,9 +53,9 @@ pub(super) async fn inspect(
 
 /// The node among what belongs to an attempt; of two, the one that was made first.
 fn first_node(all: &[Listed]) -> Option<&Listed> {
-    all.iter().filter(|one| one.is(Role::Node)).min_by(|a, b| {
-        a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id))
-    })
+    all.iter()
+        .filter(|one| one.is(Role::Node))
+        .min_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)))
 }
 
 async fn workload(ground: &Ground, container: &Container) -> WorkloadState {

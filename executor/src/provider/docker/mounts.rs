@@ -53,7 +53,8 @@ pub(super) fn read_volumes(reader: &mut Reader<'_>) -> Vec<Volume> {
         };
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if !name.chars().all(legal) || !path.starts_with('/') {
-            let message = format!("volume `{name}` has an odd name, or a path that is not absolute");
+            let message =
+                format!("volume `{name}` has an odd name, or a path that is not absolute");
             reader.wrong("volumes", message, VOLUME_HINT);
         } else if volumes.iter().any(|other| other.path == path) {
             let message = format!("two volumes stand at {path}");

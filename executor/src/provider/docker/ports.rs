@@ -51,7 +51,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> BTreeMap<String, PortRule> {
             Value::String(text) => text.split_once(':').and_then(|(outside, inside)| {
                 Some(PortRule { inside: port(inside)?, outside: Some(port(outside)?) })
             }),
-            _ => None,
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
         match rule {
             Some(rule) => drop(rules.insert(name.to_owned(), rule)),
@@ -90,15 +90,16 @@ impl Ports {
         let mut draws = Draws::new(attempt, options.port_range);
         for name in names {
             let rule = options.ports.get(name).copied();
-            let outside = match rule.and_then(|rule| rule.outside) {
-                Some(fixed) => fixed,
-                None => {
-                    let free = |port: &u16| !taken.contains(port) && (!here || is_free(options.publish, *port));
-                    draws.by_ref().find(free).ok_or_else(|| {
-                        let (first, last) = options.port_range;
-                        Problem::Full(format!("no port from {first} to {last} was found free"))
-                    })?
-                }
+            let outside = if let Some(fixed) = rule.and_then(|rule| rule.outside) {
+                fixed
+            } else {
+                let free = |port: &u16| {
+                    !taken.contains(port) && (!here || is_free(options.publish, *port))
+                };
+                draws.by_ref().find(free).ok_or_else(|| {
+                    let (first, last) = options.port_range;
+                    Problem::Full(format!("no port from {first} to {last} was found free"))
+                })?
             };
             taken.insert(outside);
             let inside = rule.map_or(outside, |rule| rule.inside);
@@ -193,7 +194,12 @@ mod tests {
     #[test]
     fn a_fixed_port_is_as_it_was_written() {
         let admin = ["admin".to_owned()];
-        let given = Ports::default().reserve(&admin, Uuid::from_bytes([1; 16]), &options("20000-20003"), false);
+        let given = Ports::default().reserve(
+            &admin,
+            Uuid::from_bytes([1; 16]),
+            &options("20000-20003"),
+            false,
+        );
         assert_eq!(given.unwrap()["admin"], PortPair { inside: 90, outside: 9_000 });
     }
 }

@@ -137,7 +137,9 @@ impl Problem {
             | FailureClass::TimedOut
             | FailureClass::Crashed
             | FailureClass::Workload
-            | FailureClass::Withdrawn => EffectFailure { certainty: Certainty::Ambiguous, ..failure },
+            | FailureClass::Withdrawn => {
+                EffectFailure { certainty: Certainty::Ambiguous, ..failure }
+            }
         }
     }
 }
@@ -147,7 +149,8 @@ mod tests {
     use super::*;
 
     fn told(status: u16) -> (Certainty, FailureClass) {
-        let failure = Problem::from(EngineError::Refused { status, message: String::new() }).failure();
+        let failure =
+            Problem::from(EngineError::Refused { status, message: String::new() }).failure();
         (failure.certainty, failure.class)
     }
 

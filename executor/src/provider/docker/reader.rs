@@ -25,13 +25,11 @@ impl<'a> Reader<'a> {
 
     /// A text that is not empty and has no control characters.
     pub(super) fn text(&mut self, key: &str, hint: &str) -> Option<String> {
-        match self.options.get(key)? {
-            Value::String(text) if is_plain(text) => Some(text.clone()),
-            _ => {
-                self.wrong(key, "it must be a text on one line", hint);
-                None
-            }
+        let text = self.options.get(key)?.as_str().filter(|text| is_plain(text));
+        if text.is_none() {
+            self.wrong(key, "it must be a text on one line", hint);
         }
+        text.map(ToOwned::to_owned)
     }
 
     pub(super) fn flag(&mut self, key: &str) -> bool {

@@ -49,7 +49,7 @@ pub(super) async fn start(
 ) -> Result<Handle, EffectFailure> {
     let failed = |problem: Problem| problem.failure();
     let node = find(ground, ctx, start.lease.id.as_str()).await.map_err(failed)?;
-    let mark = ground.owned(ctx, &node).map_err(failed)?;
+    let mark = Ground::owned(ctx, &node).map_err(failed)?;
     if let Some(started) = adopted(ground, ctx, start, &node) {
         ground.note_begun(ctx.attempt.uuid, ctx.key, &started);
         return Ok(handle(&started));
@@ -128,8 +128,7 @@ async fn verify(
         return Ok(());
     }
     let image = request.spec.shape.image.as_deref().unwrap_or_default();
-    let image =
-        ground.images.locked(&ground.engine, request.revision, image, ctx.deadline).await?;
+    let image = ground.images.locked(&ground.engine, request.revision, image, ctx.deadline).await?;
     let blueprint =
         Blueprint { ground, request, fence: ctx.fence, ports: &mark.ports, image: &image };
     let limit = ctx.deadline.min(Instant::now() + start.timeout);
@@ -165,9 +164,9 @@ async fn launch(ground: &Ground, ctx: &EffectContext, node: &Container) -> Resul
             Ok(handle(started))
         }
         // The engine says that it failed, and that nothing was started: that is what it is.
-        (_, Err(error)) if matches!(error, super::problem::EngineError::Refused { .. }) => Err(
-            Problem::Workload(format!("the container cannot be started: {}", error.words())),
-        ),
+        (_, Err(error)) if matches!(error, super::problem::EngineError::Refused { .. }) => {
+            Err(Problem::Workload(format!("the container cannot be started: {}", error.words())))
+        }
         (_, Err(error)) => Err(error.into()),
         (_, Ok(())) => Err(Problem::Doubt(
             "the engine says that it started the container, which does not run".to_owned(),
@@ -224,7 +223,8 @@ async fn stop(
     }
     let left = ctx.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN);
     let options = StopContainerOptions { signal: None, t: Some(whole_seconds(grace.min(left))) };
-    let stop = |client: bollard::Docker| async move { client.stop_container(id, Some(options)).await };
+    let stop =
+        |client: bollard::Docker| async move { client.stop_container(id, Some(options)).await };
     match ground.engine.ask(ctx.deadline, stop).await {
         Err(error) if !error.is_absence() => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),

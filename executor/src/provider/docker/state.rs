@@ -1,6 +1,8 @@
 //! What the engine says of one container, in the words of the seam.
 
-use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum as Status};
+use bollard::models::{
+    ContainerInspectResponse, ContainerState, ContainerStateStatusEnum as Status,
+};
 use reconciler_core::{
     effect::{ExitStatus, HandleFacts},
     observed::Handle,
@@ -113,9 +115,10 @@ mod tests {
         assert_eq!(run(Status::CREATED, NEVER, 127), Run::Never);
         assert_eq!(run(Status::RESTARTING, "t1", 1), Run::Unclear);
         assert_eq!(run(Status::RUNNING, NEVER, 0), Run::Unclear);
-        let ended = |code| match run(Status::EXITED, "t1", code) {
-            Run::Ended { status, .. } => status,
-            other => panic!("{other:?}"),
+        let ended = |code| {
+            let run = run(Status::EXITED, "t1", code);
+            let Run::Ended { status, .. } = run else { panic!("{run:?}") };
+            status
         };
         assert_eq!(ended(0), ExitStatus::Code(0));
         assert_eq!(ended(3), ExitStatus::Code(3));

@@ -4,9 +4,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use bollard::query_parameters::{
-    ListVolumesOptions, RemoveContainerOptions, RemoveVolumeOptions,
-};
+use bollard::query_parameters::{ListVolumesOptions, RemoveContainerOptions, RemoveVolumeOptions};
 use reconciler_core::id::Uuid;
 
 use super::{
@@ -82,7 +80,9 @@ pub(super) async fn rests(
     for one in all.iter().filter(|one| !one.is(Role::Node) && alone(&attempt(one))) {
         let options = RemoveContainerOptions { v: true, force: true, link: false };
         let id = one.id.as_str();
-        let take = |client: bollard::Docker| async move { client.remove_container(id, Some(options)).await };
+        let take = |client: bollard::Docker| async move {
+            client.remove_container(id, Some(options)).await
+        };
         if let Err(error) = ground.engine.ask(limit, take).await {
             tracing::debug!(%error, container = one.name, "cannot remove what ran beside a node");
         }

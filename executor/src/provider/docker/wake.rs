@@ -16,13 +16,7 @@ use futures_util::StreamExt as _;
 use reconciler_core::{effect::ExitStatus, redact::Redacted};
 use tokio::{sync::Notify, task::AbortHandle};
 
-use super::{
-    ground::Ground,
-    labels,
-    problem::EngineError,
-    state::Run,
-    tail::tail,
-};
+use super::{ground::Ground, labels, problem::EngineError, state::Run, tail::tail};
 use crate::seam::Exit;
 
 /// Pauses between two tries to hear the events: the first, and the longest.

@@ -40,7 +40,10 @@ async fn a_killed_container_is_an_end_by_a_signal() {
     let (exit, ()) = tokio::join!(watching, killing);
     assert_eq!(exit.status, ExitStatus::Signal(9));
     let seen = rig.workload(&leased.lease).await;
-    assert!(matches!(seen, WorkloadState::Exited { status: ExitStatus::Signal(9), .. }), "{seen:?}");
+    assert!(
+        matches!(seen, WorkloadState::Exited { status: ExitStatus::Signal(9), .. }),
+        "{seen:?}"
+    );
     rig.clean().await;
 }
 
@@ -91,7 +94,9 @@ async fn a_renamed_container_is_still_the_node() {
 /// C5: what is paused has not ended, and can be ended all the same.
 #[tokio::test]
 async fn a_paused_container_runs_and_can_be_stopped() {
-    let Some(rig) = Rig::new("a_paused_container_runs_and_can_be_stopped", &[]).await else { return };
+    let Some(rig) = Rig::new("a_paused_container_runs_and_can_be_stopped", &[]).await else {
+        return;
+    };
     let (leased, workload) = up(&rig).await;
     rig.docker.pause_container(leased.lease.id.as_str()).await.unwrap();
     let seen = rig.workload(&leased.lease).await;
@@ -122,7 +127,8 @@ async fn a_container_that_was_restarted_by_hand_is_another_workload() {
 /// again.
 #[tokio::test]
 async fn another_driver_adopts_what_its_predecessor_made() {
-    let Some(mut rig) = Rig::new("another_driver_adopts_what_its_predecessor_made", &[]).await else {
+    let Some(mut rig) = Rig::new("another_driver_adopts_what_its_predecessor_made", &[]).await
+    else {
         return;
     };
     rig.spec.boot.command = ["sh", "-c", "echo once; exit 3"].map(String::from).to_vec();

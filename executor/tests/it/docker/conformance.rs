@@ -24,8 +24,12 @@ async fn an_engine_passes_the_battery() {
     battery.grace = Duration::from_secs(1);
     let report = run(rig.another(&more), battery).await;
     assert!(report.passed(), "{report}");
-    let skipped: Vec<String> =
-        report.to_string().lines().filter(|line| line.contains("skipped")).map(String::from).collect();
+    let skipped: Vec<String> = report
+        .to_string()
+        .lines()
+        .filter(|line| line.contains("skipped"))
+        .map(String::from)
+        .collect();
     assert!(skipped.iter().all(|line| line.contains("stale")), "{report}");
     assert!(containers(&rig.docker, &run_id.to_string()).await.is_empty());
     assert!(volumes(&rig.docker, &run_id.to_string()).await.is_empty());

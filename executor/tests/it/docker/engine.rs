@@ -40,7 +40,9 @@ async fn prepared() -> Result<Docker, String> {
     let old = bollard::ClientVersion { major_version: 1, minor_version: 41 };
     let docker = match docker.version().await {
         Ok(_) => docker,
-        Err(_) => Docker::connect_with_unix(SOCKET, 120, &old).map_err(|error| error.to_string())?,
+        Err(_) => {
+            Docker::connect_with_unix(SOCKET, 120, &old).map_err(|error| error.to_string())?
+        }
     };
     docker.ping().await.map_err(|error| format!("the Docker Engine does not answer: {error}"))?;
     if docker.inspect_image(IMAGE).await.is_err() {
@@ -52,7 +54,8 @@ async fn prepared() -> Result<Docker, String> {
 /// Makes an image of the static busybox of this machine, and nothing else.
 pub(crate) async fn load(docker: &Docker, image: &str) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
-    let busybox = fs::read(BUSYBOX).map_err(|_| "busybox-static is not installed".to_owned())?;
+    let busybox =
+        fs::read(BUSYBOX).map_err(|_missing| "busybox-static is not installed".to_owned())?;
     if wants_interpreter(&busybox) {
         return Err(format!("{BUSYBOX} is not static: install busybox-static"));
     }
@@ -97,8 +100,7 @@ fn wants_interpreter(program: &[u8]) -> bool {
 /// Every container of a run, also of what ended.
 pub(crate) async fn containers(docker: &Docker, run: &str) -> Vec<ContainerSummary> {
     let filters = HashMap::from([("label".to_owned(), vec![format!("levelhead.run={run}")])]);
-    let options =
-        ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };
+    let options = ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };
     docker.list_containers(Some(options)).await.unwrap()
 }
 

@@ -200,7 +200,8 @@ async fn an_end_that_broke_off_is_doubt() {
 async fn an_engine_that_is_away_charges_nobody() {
     let home = TempDir::new().unwrap();
     let provider = provider_at(&home.path().join("none.sock"), &home);
-    let failure = provider.create_lease(&context(Duration::from_secs(2)), &node()).await.unwrap_err();
+    let failure =
+        provider.create_lease(&context(Duration::from_secs(2)), &node()).await.unwrap_err();
     assert_eq!(failure.certainty, Certainty::Definite);
     assert!(matches!(failure.class, FailureClass::RateLimited { .. }), "{failure:?}");
     assert!(failure.message.as_str().contains("cannot be reached"), "{failure:?}");

@@ -22,7 +22,9 @@ async fn options_and_needs_reach_the_container() {
         ("volumes", json!([{ "name": "cache", "path": "/cache" }])),
         ("log_max_bytes", json!(65_536)),
     ];
-    let Some(mut rig) = Rig::new("options_and_needs_reach_the_container", &more).await else { return };
+    let Some(mut rig) = Rig::new("options_and_needs_reach_the_container", &more).await else {
+        return;
+    };
     rig.spec.shape.cpu_millis = Some(500);
     rig.spec.shape.memory_mib = Some(64);
     rig.spec.shape.labels.insert("tier".to_owned(), "front".to_owned());
@@ -75,7 +77,9 @@ async fn options_and_needs_reach_the_container() {
 #[tokio::test]
 async fn a_node_serves_where_its_endpoint_says() {
     let more = [("networks", json!(["bridge"])), ("init", json!(true))];
-    let Some(mut rig) = Rig::new("a_node_serves_where_its_endpoint_says", &more).await else { return };
+    let Some(mut rig) = Rig::new("a_node_serves_where_its_endpoint_says", &more).await else {
+        return;
+    };
     rig.spec.boot.command =
         ["httpd", "-f", "-p", "{port}", "-h", "/etc"].map(String::from).to_vec();
     let leased = rig.create().await.unwrap();

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod conformance;
+#[cfg(test)]
 pub(crate) mod engine;
 mod liar;
 mod mapping;

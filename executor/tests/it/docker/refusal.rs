@@ -79,7 +79,9 @@ async fn an_older_controller_is_refused_where_its_successor_made_the_container()
 /// C17: one container whose labels make no sense takes nothing from what the others say, and is no absence either.
 #[tokio::test]
 async fn a_garbled_container_makes_a_listing_partial() {
-    let Some(rig) = Rig::new("a_garbled_container_makes_a_listing_partial", &[]).await else { return };
+    let Some(rig) = Rig::new("a_garbled_container_makes_a_listing_partial", &[]).await else {
+        return;
+    };
     let leased = rig.create().await.unwrap();
     let labels = [
         ("levelhead.run", rig.run.to_string()),
@@ -93,14 +95,17 @@ async fn a_garbled_container_makes_a_listing_partial() {
     assert_eq!(owned.iter().map(|one| &one.lease).collect::<Vec<_>>(), [&leased.lease]);
     assert!(why.as_str().contains("levelhead."), "{why}");
     remove(&rig.docker, &odd).await;
-    assert!(matches!(rig.provider.list_owned(rig.run).await, Listing::Complete(owned) if owned.len() == 1));
+    assert!(
+        matches!(rig.provider.list_owned(rig.run).await, Listing::Complete(owned) if owned.len() == 1)
+    );
     rig.clean().await;
 }
 
 /// D16, C6: an image that the engine lacks is refused before anything is made, and a retry cannot mend that.
 #[tokio::test]
 async fn a_missing_image_is_refused_before_anything_is_made() {
-    let Some(mut rig) = Rig::new("a_missing_image_is_refused_before_anything_is_made", &[]).await else {
+    let Some(mut rig) = Rig::new("a_missing_image_is_refused_before_anything_is_made", &[]).await
+    else {
         return;
     };
     rig.spec.shape.image = Some("levelhead-test/never:1".to_owned());
@@ -112,7 +117,8 @@ async fn a_missing_image_is_refused_before_anything_is_made() {
 /// D16: once a revision has run an image, its later nodes run the same content, whatever the tag means by then.
 #[tokio::test]
 async fn a_moved_tag_does_not_change_what_a_revision_runs() {
-    let Some(mut rig) = Rig::new("a_moved_tag_does_not_change_what_a_revision_runs", &[]).await else {
+    let Some(mut rig) = Rig::new("a_moved_tag_does_not_change_what_a_revision_runs", &[]).await
+    else {
         return;
     };
     let (repo, tag) = ("levelhead-test/moving", fresh_run().to_string());
@@ -141,14 +147,19 @@ async fn a_moved_tag_does_not_change_what_a_revision_runs() {
     let ran = rig.docker.inspect_container(third.lease.id.as_str(), None).await.unwrap().image;
     assert_eq!(ran, rig.docker.inspect_image(other).await.unwrap().id);
     rig.destroy(&third.lease).await.unwrap();
-    rig.docker.remove_image(&image, None::<bollard::query_parameters::RemoveImageOptions>, None).await.unwrap();
+    rig.docker
+        .remove_image(&image, None::<bollard::query_parameters::RemoveImageOptions>, None)
+        .await
+        .unwrap();
     rig.clean().await;
 }
 
 /// C5: a program that is not there is a definite failure of the workload, and nothing runs.
 #[tokio::test]
 async fn a_command_that_cannot_be_started_is_told() {
-    let Some(mut rig) = Rig::new("a_command_that_cannot_be_started_is_told", &[]).await else { return };
+    let Some(mut rig) = Rig::new("a_command_that_cannot_be_started_is_told", &[]).await else {
+        return;
+    };
     rig.spec.boot.command = vec!["/no/such/program".to_owned()];
     let leased = rig.create().await.unwrap();
     refused(&rig.start(&leased, 1).await.unwrap_err(), FailureClass::Workload, "/no/such/program");
@@ -174,7 +185,9 @@ async fn a_verify_command_that_fails_keeps_the_workload_from_starting() {
 /// Two providers of one run on one engine do not take each other's nodes for their own.
 #[tokio::test]
 async fn a_listing_shows_the_provider_s_own_nodes_alone() {
-    let Some(rig) = Rig::new("a_listing_shows_the_provider_s_own_nodes_alone", &[]).await else { return };
+    let Some(rig) = Rig::new("a_listing_shows_the_provider_s_own_nodes_alone", &[]).await else {
+        return;
+    };
     let attempt = AttemptId::derive(rig.run, &rig.slot, AttemptOrdinal::new(9));
     let labels = [
         ("levelhead.run", rig.run.to_string()),
@@ -194,7 +207,9 @@ async fn a_listing_shows_the_provider_s_own_nodes_alone() {
 /// P8: a secret stands in the environment of its container, and in nothing else that the engine or we tell of it.
 #[tokio::test]
 async fn a_secret_stands_in_its_own_variable_alone() {
-    let Some(mut rig) = Rig::new("a_secret_stands_in_its_own_variable_alone", &[]).await else { return };
+    let Some(mut rig) = Rig::new("a_secret_stands_in_its_own_variable_alone", &[]).await else {
+        return;
+    };
     let file = rig.place.base_dir.join("key");
     let write = |value: &str| {
         use std::os::unix::fs::PermissionsExt as _;

@@ -18,9 +18,7 @@ use executor::{
 use reconciler_core::{
     desired::{BootSpec, DesiredNodeShape, JoinMode, NodeSpec, VerifyCommand},
     effect::{CommandKind, EffectFailure, Look, NodeRequest, WorkloadState, idempotency_key},
-    id::{
-        AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, SessionId, StepId, Uuid,
-    },
+    id::{AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, SessionId, StepId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts},
     time::Millis,
 };
@@ -133,15 +131,19 @@ impl Rig {
         self.provider.create_lease(&ctx, &self.request()).await
     }
 
-    pub(crate) async fn start(&self, leased: &Leased, session: u64) -> Result<Handle, EffectFailure> {
+    pub(crate) async fn start(
+        &self,
+        leased: &Leased,
+        session: u64,
+    ) -> Result<Handle, EffectFailure> {
         let ctx = self.context(CommandKind::StartBootstrap, &session.to_string());
         let start = StartRequest {
             request: self.request(),
             lease: leased.lease.clone(),
-            endpoint: leased.endpoint.clone().unwrap_or_else(|| Endpoint {
-                host: "".into(),
-                ports: Arc::new(BTreeMap::new()),
-            }),
+            endpoint: leased
+                .endpoint
+                .clone()
+                .unwrap_or_else(|| Endpoint { host: "".into(), ports: Arc::new(BTreeMap::new()) }),
             session: SessionId::new(session),
             timeout: PATIENCE,
         };
@@ -165,10 +167,9 @@ impl Rig {
 
     /// What a look says of the workload.
     pub(crate) async fn workload(&self, lease: &LeaseFacts) -> WorkloadState {
-        match self.look(Some(lease)).await {
-            Look::Present { workload, .. } => workload,
-            other => panic!("{other:?}"),
-        }
+        let look = self.look(Some(lease)).await;
+        let Look::Present { workload, .. } = look else { panic!("{look:?}") };
+        workload
     }
 
     /// Takes away whatever is left of the run.

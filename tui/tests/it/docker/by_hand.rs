@@ -68,7 +68,10 @@ fn a_foreign_container_in_a_node_s_place_holds_its_slot() {
     assert!(held["text"].as_str().unwrap().contains("belongs to somebody else"), "{held}");
     fleet.ask(fleet.docker.inspect_container(&foreign, None)).unwrap();
     fleet.ask(remove(&fleet.docker, &foreign));
-    fleet.world.expect(0, &["release", "web-0", "--file", "FILE"]);
+    let shown = fleet.world.expect(0, &["release", "web-0", "--file", "FILE"]);
+    let all = format!("{}{}", shown.out, shown.err);
+    let next = all.lines().find_map(|line| line.strip_prefix("next: ")).expect("a way out");
+    assert_eq!(fleet.world.paste(next).code, 0, "{next}");
     until_true("web-0 is there", || fleet.nodes().contains_key("web-0"));
     fleet.world.until_state("converged");
     fleet.world.expect(0, &["down", "FILE", "--yes"]);

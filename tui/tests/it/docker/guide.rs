@@ -45,9 +45,11 @@ fn the_guide_does_what_it_says() {
     let mut driver: Option<Child> = None;
     for line in commands() {
         if line.starts_with("levelhead driver") {
-            driver = Some(shell(&fleet, &format!("exec {line}")).stderr(Stdio::null()).spawn().unwrap());
+            driver =
+                Some(shell(&fleet, &format!("exec {line}")).stderr(Stdio::null()).spawn().unwrap());
             until_true("the driver answers", || {
-                let status = shell(&fleet, "levelhead status web-stack.toml --json").output().unwrap();
+                let status =
+                    shell(&fleet, "levelhead status web-stack.toml --json").output().unwrap();
                 String::from_utf8_lossy(&status.stdout).contains("\"driver\":{")
             });
             continue;
@@ -57,11 +59,19 @@ fn the_guide_does_what_it_says() {
         assert_eq!(code(out.status), 0, "{line}: {said}");
         match line {
             "levelhead up web-stack.toml --yes" => {
-                assert!(said.contains("converged: 5 of 5") || String::from_utf8_lossy(&out.stdout).contains("converged: 5 of 5"), "{said}");
+                assert!(
+                    said.contains("converged: 5 of 5")
+                        || String::from_utf8_lossy(&out.stdout).contains("converged: 5 of 5"),
+                    "{said}"
+                );
                 assert_eq!(fleet.nodes().len(), 5);
             }
-            "levelhead scale web=5 --file web-stack.toml --yes" => assert_eq!(fleet.nodes().len(), 7),
-            "levelhead scale web=2 --file web-stack.toml --yes" => assert_eq!(fleet.nodes().len(), 4),
+            "levelhead scale web=5 --file web-stack.toml --yes" => {
+                assert_eq!(fleet.nodes().len(), 7);
+            }
+            "levelhead scale web=2 --file web-stack.toml --yes" => {
+                assert_eq!(fleet.nodes().len(), 4);
+            }
             _ => {}
         }
     }

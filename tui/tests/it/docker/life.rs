@@ -10,10 +10,11 @@ use crate::world::until;
 /// R75, C11: a fleet grows and shrinks at its end, one container for each slot, and `down` leaves nothing.
 #[test]
 fn a_fleet_of_containers_grows_shrinks_and_goes() {
-    let file = provider(
-        "networks = [\"none\"]\nvolumes = [{ name = \"data\", path = \"/data\" }]",
-    ) + &group("web", 2, r#"["sleep", "3600"]"#, "");
-    let Some(fleet) = Fleet::new("a_fleet_of_containers_grows_shrinks_and_goes", &file) else { return };
+    let file = provider("networks = [\"none\"]\nvolumes = [{ name = \"data\", path = \"/data\" }]")
+        + &group("web", 2, r#"["sleep", "3600"]"#, "");
+    let Some(fleet) = Fleet::new("a_fleet_of_containers_grows_shrinks_and_goes", &file) else {
+        return;
+    };
     let world = &fleet.world;
     world.expect(0, &["up", "FILE", "--yes"]);
     let first = fleet.ids();
@@ -47,9 +48,14 @@ fn a_stopped_container_rests_and_is_started_again() {
 /// R180: a job that ends well is completed and keeps its output; gates wait for it; hooks run beside the node.
 #[test]
 fn jobs_gates_and_hooks_work_on_containers() {
-    let job = group("migrate", 1, r#"["sh", "-c", "echo migrated > /data/done"]"#, "kind = \"job\"");
-    let web = group("web", 1, r#"["sh", "-c", "cat /data/done && sleep 3600"]"#, "after = { migrate = \"completed\" }")
-        + "[group.web.policy.hooks]\n\
+    let job =
+        group("migrate", 1, r#"["sh", "-c", "echo migrated > /data/done"]"#, "kind = \"job\"");
+    let web = group(
+        "web",
+        1,
+        r#"["sh", "-c", "cat /data/done && sleep 3600"]"#,
+        "after = { migrate = \"completed\" }",
+    ) + "[group.web.policy.hooks]\n\
            post_start = { command = [\"sh\", \"-c\", \"echo $LEVELHEAD_SLOT in >> /data/log\"] }\n\
            pre_stop = { command = [\"sh\", \"-c\", \"echo $LEVELHEAD_SLOT out >> /data/log\"] }\n";
     let data = tempfile::tempdir().unwrap();
@@ -89,10 +95,8 @@ fn the_output_of_a_container_is_shown() {
 fn a_secret_of_a_container_stands_in_no_file_of_ours() {
     let canary = "canary-9b1f6d";
     let file = provider("networks = [\"none\"]")
-        + &group("web", 1, r#"["sh", "-c", "echo key $API_KEY; exit 1"]"#, "").replace(
-            "settle",
-            "secret_env = { API_KEY = \"file:key\" }\nsettle",
-        )
+        + &group("web", 1, r#"["sh", "-c", "echo key $API_KEY; exit 1"]"#, "")
+            .replace("settle", "secret_env = { API_KEY = \"file:key\" }\nsettle")
         + "restart = { attempts = 1 }\n";
     let test = "a_secret_of_a_container_stands_in_no_file_of_ours";
     let Some(mut fleet) = Fleet::new(test, &file) else { return };
@@ -101,7 +105,8 @@ fn a_secret_of_a_container_stands_in_no_file_of_ours() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     fs::set_permissions(&key, mode).unwrap();
     let mut driver = fleet.world.command(&["driver", "FILE"]);
-    let mut driver = driver.env("RUST_LOG", "trace").stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut driver =
+        driver.env("RUST_LOG", "trace").stderr(std::process::Stdio::null()).spawn().unwrap();
     until("the slot is held", || {
         let view = fleet.world.run(&["status", "FILE", "--json"]);
         view.out.contains("restart.crash-loop").then_some(())

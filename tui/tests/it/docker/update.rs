@@ -22,7 +22,8 @@ const SERVE_ANEW: &str = r#"["httpd", "-f", "-p", "{port}", "-h", "/etc", "-v"]"
 
 fn servers(command: &str) -> String {
     provider("")
-        + &group("web", 3, command, "").replace("settle = \"50ms\"", "ports = [\"http\"]\nsettle = \"300ms\"")
+        + &group("web", 3, command, "")
+            .replace("settle = \"50ms\"", "ports = [\"http\"]\nsettle = \"300ms\"")
         + "update = { max_surge = 1 }\n"
 }
 
