@@ -41,6 +41,9 @@ fn main() -> io::Result<()> {
     let mut rig = Rig::new(home.path())?;
     let mut report = Report::default();
     rig.drive()?;
+    let version = runtime.block_on(docker.version()).map_err(io::Error::other)?.version;
+    let (engine, at_once) = (version.unwrap_or_default(), rig::PARALLELISM);
+    report.note(format!("Docker Engine {engine}; {at_once} calls at once on both sides"));
     let cases = [
         (10, "10 containers from nothing to ready", "10 containers back to nothing"),
         (50, "50 containers from nothing to ready", "50 containers back to nothing"),

@@ -70,18 +70,35 @@ impl Source<'_> {
             lines: wish.lines,
             follow: wish.follow,
         };
-        let mut cleaners: BTreeMap<String, Cleaner> = BTreeMap::new();
+        let mut sources: BTreeMap<String, Shown> = BTreeMap::new();
         let mut sink = |source: &str, bytes: &[u8]| {
-            let first = !cleaners.contains_key(source);
-            let cleaner = cleaners.entry(source.to_owned()).or_insert_with(|| secrets.cleaner());
-            show(context, source.as_ref(), &cleaner.push(bytes), first);
+            let one = sources
+                .entry(source.to_owned())
+                .or_insert_with(|| Shown { cleaner: secrets.cleaner(), is_named: false });
+            let text = one.cleaner.push(bytes);
+            one.show(context, source, &text);
         };
         let read = self.factory.output(ask, &mut sink).await;
-        for (source, cleaner) in &mut cleaners {
-            show(context, source.as_ref(), &cleaner.finish(), false);
+        for (source, one) in &mut sources {
+            let text = one.cleaner.finish();
+            one.show(context, source, &text);
         }
-        read.map(|()| !cleaners.is_empty()).map_err(|why| {
+        read.map(|()| !sources.is_empty()).map_err(|why| {
             Failure::new(Exit::Unavailable, format!("the output of {slot} cannot be read: {why}"))
         })
+    }
+}
+
+/// What was printed of one source so far.
+struct Shown {
+    cleaner: Cleaner,
+    /// True once its name stands before its text.
+    is_named: bool,
+}
+
+impl Shown {
+    fn show(&mut self, context: &Context, source: &str, text: &str) {
+        show(context, source.as_ref(), text, !self.is_named);
+        self.is_named |= !text.is_empty();
     }
 }
