@@ -3,7 +3,8 @@
 //!
 //! The floor is the same number of containers of the same image, made, started, stopped and removed with as many
 //! calls at once and nobody who reconciles, taken in turns with the figure. Medians of five. Run with
-//! `cargo bench -p tui --bench containers`; without an engine it says so and measures nothing.
+//! `cargo bench -p tui --bench containers`, behind `--` the sizes if not all three are wanted; without an engine it
+//! says so and measures nothing.
 
 #[path = "../../../executor/tests/it/docker/engine.rs"]
 #[expect(
@@ -26,6 +27,8 @@ use rig::Rig;
 
 /// How often each case is measured; its median counts.
 const ROUNDS: usize = 5;
+/// The largest size.
+const MANY: usize = 100;
 /// Our time over the engine's own, at most (SK1).
 const SK1: f64 = 1.15;
 /// Most share of a core, in percent, and most memory, in MiB, while 100 containers idle.
@@ -49,7 +52,9 @@ fn main() -> io::Result<()> {
         (50, "50 containers from nothing to ready", "50 containers back to nothing"),
         (100, "100 containers from nothing to ready", "100 containers back to nothing"),
     ];
-    for (n, up, down) in cases {
+    let wanted: Vec<usize> = std::env::args().filter_map(|word| word.parse().ok()).collect();
+    let is_wanted = |n: &usize| wanted.is_empty() || wanted.contains(n);
+    for (n, up, down) in cases.into_iter().filter(|(n, ..)| is_wanted(n)) {
         let [mut ups, mut downs, mut floor_ups, mut floor_downs] = [const { Vec::new() }; 4];
         for _ in 0..ROUNDS {
             let ids = floor.up(n, &mut floor_ups)?;
@@ -60,7 +65,16 @@ fn main() -> io::Result<()> {
         report.against(up, median(ups), median(floor_ups), SK1);
         report.against(down, median(downs), median(floor_downs), SK1);
     }
-    rig.scale(100)?;
+    if is_wanted(&MANY) {
+        idle_and_lost(&mut report, &rig, &floor)?;
+    }
+    report.write(&mut io::stdout().lock(), &mut io::stderr().lock())
+}
+
+/// What the driver takes over many containers that idle, and how soon one that is killed is replaced.
+fn idle_and_lost(report: &mut Report, rig: &Rig, floor: &Floor<'_>) -> io::Result<()> {
+    let Floor { docker, runtime } = floor;
+    rig.scale(MANY)?;
     let (share, memory) = rig.idle()?;
     report.plain("driver over 100 idle containers, processor", share, "%", IDLE.0);
     report.plain("driver over 100 idle containers, memory", memory, "MiB", IDLE.1);
@@ -69,8 +83,8 @@ fn main() -> io::Result<()> {
         let ids = floor.up(1, &mut floor_one)?;
         floor.down(&ids, &mut Vec::new())?;
         let begun = Instant::now();
-        let old = runtime.block_on(floor::kill_one(&docker, &rig.run))?;
-        runtime.block_on(floor::until_replaced(&docker, &rig.run, &old, 100))?;
+        let old = runtime.block_on(floor::kill_one(docker, &rig.run))?;
+        runtime.block_on(floor::until_replaced(docker, &rig.run, &old, MANY))?;
         replaced.push(millis(begun));
     }
     report.against(
@@ -79,8 +93,7 @@ fn main() -> io::Result<()> {
         median(floor_one),
         None,
     );
-    rig.scale(0)?;
-    report.write(&mut io::stdout().lock(), &mut io::stderr().lock())
+    rig.scale(0).map(drop)
 }
 
 /// Milliseconds since `begun`.

@@ -6,4 +6,5 @@ mod engine;
 mod fleet;
 mod guide;
 mod life;
+mod restart;
 mod update;
