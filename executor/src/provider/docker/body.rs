@@ -101,6 +101,9 @@ impl Blueprint<'_> {
         labels.insert(labels::ROLE.to_owned(), role.as_str().to_owned());
         labels.insert(labels::IMAGE.to_owned(), shape.image.clone().unwrap_or_default());
         labels.insert(labels::PORTS.to_owned(), ports);
+        if options.volumes.iter().any(|volume| !volume.keep) {
+            labels.insert(labels::VOLUMES.to_owned(), "own".to_owned());
+        }
         Ok(labels)
     }
 

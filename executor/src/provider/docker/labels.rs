@@ -24,6 +24,8 @@ pub(super) const REVISION: &str = "levelhead.revision";
 /// The image by the name that the operator gave it.
 pub(super) const IMAGE: &str = "levelhead.image";
 pub(super) const PORTS: &str = "levelhead.ports";
+/// Stands on a node that has volumes of its own, which go with it.
+pub(super) const VOLUMES: &str = "levelhead.volumes";
 /// Which hook, on the container of one.
 pub(super) const HOOK: &str = "levelhead.hook";
 

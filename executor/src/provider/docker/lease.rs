@@ -160,9 +160,12 @@ pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), 
     for one in &found {
         remove(ground, ctx, &one.id).await.map_err(|problem| problem.half_done())?;
     }
-    sweep::volumes_of(ground, ctx.run, ctx.attempt.uuid, ctx.deadline)
-        .await
-        .map_err(|problem| problem.half_done())?;
+    // Where nothing is left to say whether there were volumes, the engine is asked.
+    if found.is_empty() || found.iter().any(|one| one.labels.contains_key(labels::VOLUMES)) {
+        sweep::volumes_of(ground, ctx.run, ctx.attempt.uuid, ctx.deadline)
+            .await
+            .map_err(|problem| problem.half_done())?;
+    }
     ground.forget(ctx.attempt.uuid);
     Ok(())
 }
