@@ -64,7 +64,9 @@ impl Own {
         let log = File::options().create(true).append(true).open(at("log")).unwrap();
         // Not the machine's own settings.
         fs::write(at("daemon.json"), "{}").unwrap();
-        let mut command = Command::new(DOCKERD);
+        // In a network of its own: without a bridge, an engine takes away the one that the machine's engine uses.
+        let mut command = Command::new("unshare");
+        command.args(["--net", DOCKERD]);
         command.args(["--config-file", &at("daemon.json")]);
         command.args(["-H", &format!("unix://{}", self.socket().display())]);
         command.args(["--data-root", &at("data"), "--exec-root", &at("exec"), "-p", &at("pid")]);
