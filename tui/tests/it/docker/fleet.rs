@@ -7,7 +7,7 @@ use bollard::{
     Docker,
     models::{ContainerSummary, ContainerSummaryStateEnum as State},
 };
-use reconciler_core::id::{AttemptId, AttemptOrdinal};
+use reconciler_core::id::{AttemptId, AttemptOrdinal, Generation};
 use tokio::runtime::Runtime;
 
 use super::engine::{containers, engine, remove, volumes};
@@ -109,7 +109,12 @@ impl Fleet {
     /// The name that the container of a slot's first attempt will have.
     pub(crate) fn first_name(&self, slot: &str) -> String {
         let run = self.world.uuid().parse().unwrap();
-        let attempt = AttemptId::derive(run, &slot.parse().unwrap(), AttemptOrdinal::new(1));
+        let attempt = AttemptId::derive(
+            run,
+            &slot.parse().unwrap(),
+            Generation::new(1),
+            AttemptOrdinal::new(1),
+        );
         format!("levelhead-{slot}-{}", attempt.uuid)
     }
 
