@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn a_new_duplicate_fails() {
         let mut names = tolerated();
-        names.push("getrandom");
+        names.push("new-one");
         let found = check(&repeated(&twice(&names)));
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["getrandom: duplicates: is a duplicate without a reason"]);
+        assert_eq!(found, ["new-one: duplicates: is a duplicate without a reason"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use reconciler_core::{
         Certainty, CommandKind, EffectFailure, FailureClass, Listing, Look, NodeRequest,
         idempotency_key,
     },
-    id::{AttemptId, AttemptOrdinal, LogicalNodeId, OperationId, StepId},
+    id::{AttemptId, AttemptOrdinal, Generation, LogicalNodeId, OperationId, StepId},
     observed::{Handle, LeaseFacts, LeaseId},
     redact::Redacted,
 };
@@ -106,7 +106,7 @@ async fn answer(mut stream: UnixStream, lie: Lie) {
 }
 
 fn attempt() -> AttemptId {
-    AttemptId::derive(RUN, &slot(0), AttemptOrdinal::new(1))
+    AttemptId::derive(RUN, &slot(0), Generation::new(1), AttemptOrdinal::new(1))
 }
 
 fn node() -> NodeRequest {

@@ -8,7 +8,7 @@ use bollard::{
 };
 use reconciler_core::{
     effect::{Certainty, CommandKind, EffectFailure, FailureClass, Listing, WorkloadState},
-    id::{AttemptId, AttemptOrdinal, Fence},
+    id::{AttemptId, AttemptOrdinal, Fence, Generation},
 };
 use serde_json::json;
 
@@ -188,7 +188,7 @@ async fn a_listing_shows_the_provider_s_own_nodes_alone() {
     let Some(rig) = Rig::new("a_listing_shows_the_provider_s_own_nodes_alone", &[]).await else {
         return;
     };
-    let attempt = AttemptId::derive(rig.run, &rig.slot, AttemptOrdinal::new(9));
+    let attempt = AttemptId::derive(rig.run, &rig.slot, Generation::new(1), AttemptOrdinal::new(9));
     let labels = [
         ("levelhead.run", rig.run.to_string()),
         ("levelhead.provider", "other".to_owned()),

@@ -18,7 +18,10 @@ use executor::{
 use reconciler_core::{
     desired::{BootSpec, DesiredNodeShape, JoinMode, NodeSpec, VerifyCommand},
     effect::{CommandKind, EffectFailure, Look, NodeRequest, WorkloadState, idempotency_key},
-    id::{AttemptId, AttemptOrdinal, Fence, LogicalNodeId, OperationId, SessionId, StepId, Uuid},
+    id::{
+        AttemptId, AttemptOrdinal, Fence, Generation, LogicalNodeId, OperationId, SessionId,
+        StepId, Uuid,
+    },
     observed::{Endpoint, Handle, LeaseFacts},
     time::Millis,
 };
@@ -91,7 +94,7 @@ impl Rig {
     }
 
     pub(crate) fn attempt(&self) -> AttemptId {
-        AttemptId::derive(self.run, &self.slot, AttemptOrdinal::new(1))
+        AttemptId::derive(self.run, &self.slot, Generation::new(1), AttemptOrdinal::new(1))
     }
 
     pub(crate) fn name(&self) -> String {
