@@ -26,6 +26,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Open files that are kept for operations with nothing under way: a lock is then one call.
 const IDLE_MAX: usize = 32;
 
+/// The end of a wait that begins now.
+fn after(patience: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(patience).unwrap_or(now)
+}
+
 /// The lock of one operation, held while this lives.
 #[derive(Debug)]
 pub(crate) struct OperationLock {
@@ -40,7 +46,7 @@ impl OperationLock {
         operation: OperationId,
         patience: Duration,
     ) -> io::Result<Option<Self>> {
-        let until = Instant::now() + patience;
+        let until = after(patience);
         let path = paths.operation_lock(operation);
         loop {
             let file = open(&path)?;
@@ -144,7 +150,7 @@ impl OperationLocks {
     ) -> io::Result<bool> {
         let mut known = self.held.remove(&operation);
         if let Some(held) = known.take_if(|held| held.steps.is_empty()) {
-            let again = is_locked(&held.lock.file, Instant::now() + patience)?;
+            let again = is_locked(&held.lock.file, after(patience))?;
             known = (again && held.lock.is_named()?).then_some(held);
         }
         let mut held = match known {

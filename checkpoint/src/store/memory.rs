@@ -9,13 +9,11 @@ use std::{
 };
 
 use reconciler_core::{
-    checkpoint::{Direction, OperationCheckpoint, StepCheckpoint, derive_operation},
     effect::Intent,
     hold::Hold,
     id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, StepId},
     observed::{NodeRecord, Rollout},
-    ownership::{LeaseLength, OperationLease, Ownership},
-    time::Timestamp,
+    ownership::{OperationLease, Ownership},
 };
 
 use super::{
@@ -26,11 +24,11 @@ use super::{
 use crate::{
     event::{EventRow, EventWrite, PassRow},
     lease::LeaseRow,
-    operation::{OpenOperation, OperationRow, OperationStatus, OperationWrite, Outcome},
+    operation::{OpenOperation, OperationRow, OperationStatus},
     ownership,
     record::{GroupWrite, RecordWrite, RolloutWrite, ShapeRow},
     scan::{EVENTS_TAIL, Recovered},
-    step::{StepRow, StepWrite},
+    step::StepRow,
 };
 
 /// A store that forgets everything with its process.
@@ -45,18 +43,18 @@ pub struct MemoryStore {
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
-    shape: Option<ShapeRow>,
-    used: BTreeMap<PlanHash, PlanSerial>,
-    operations: BTreeMap<OperationId, OperationRow>,
-    steps: BTreeMap<StepId, StepRow>,
-    records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
-    holds: BTreeMap<GroupId, Hold>,
-    rollouts: BTreeMap<GroupId, Rollout>,
-    leases: BTreeMap<OperationId, OperationLease>,
-    property: Book,
-    events: Vec<EventRow>,
-    passes: BTreeMap<PassNumber, PassRow>,
+pub(super) struct State {
+    pub(super) shape: Option<ShapeRow>,
+    pub(super) used: BTreeMap<PlanHash, PlanSerial>,
+    pub(super) operations: BTreeMap<OperationId, OperationRow>,
+    pub(super) steps: BTreeMap<StepId, StepRow>,
+    pub(super) records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
+    pub(super) holds: BTreeMap<GroupId, Hold>,
+    pub(super) rollouts: BTreeMap<GroupId, Rollout>,
+    pub(super) leases: BTreeMap<OperationId, OperationLease>,
+    pub(super) property: Book,
+    pub(super) events: Vec<EventRow>,
+    pub(super) passes: BTreeMap<PassNumber, PassRow>,
 }
 
 impl Default for MemoryStore {
@@ -228,126 +226,6 @@ impl State {
         commit.rollouts.iter().for_each(|write| self.rollout(write));
         commit.events.iter().for_each(|event| self.event(event));
         Ok(())
-    }
-
-    fn open(
-        &mut self,
-        write: &OperationWrite,
-        fence: Fence,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let OperationWrite::Open { id, group, plan, goals, compensation } = write else {
-            return Ok(());
-        };
-        let row = OperationRow {
-            id: *id,
-            group: group.clone(),
-            plan: *plan,
-            fence,
-            status: OperationStatus::Active,
-            checkpoint: Ok(OperationCheckpoint::IntentPersisted),
-            superseded_by: None,
-            goals: goals.clone(),
-            direction: Direction::Forward,
-            rollback_plan: None,
-            compensation: compensation.clone(),
-            restored: None,
-            opened_at: at,
-            updated_at: at,
-            closed_at: None,
-        };
-        let taken = self.operations.insert(*id, row).is_some();
-        let begun = OperationLease::begun(controller(), fence, LeaseLength::default(), at);
-        self.leases.insert(*id, begun);
-        if taken { Err(StoreError::OperationUsed(*id)) } else { Ok(()) }
-    }
-
-    fn active(&mut self, id: OperationId) -> Option<&mut OperationRow> {
-        self.operations.get_mut(&id).filter(|row| row.status == OperationStatus::Active)
-    }
-
-    fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Result<(), StoreError> {
-        if let OperationWrite::Abandon { group } = write {
-            let of = |row: &&mut OperationRow| row.group == *group && row.closed_at.is_none();
-            for row in self.operations.values_mut().filter(of) {
-                (row.updated_at, row.closed_at) = (at, Some(at));
-                row.status = OperationStatus::Closed(Outcome::Interrupted);
-                self.leases.remove(&row.id);
-            }
-            return Ok(());
-        }
-        let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
-        let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
-        row.status = OperationStatus::Closed(*outcome);
-        if let Some(own) = outcome.checkpoint() {
-            row.checkpoint = Ok(own);
-        }
-        row.superseded_by = *superseded_by;
-        row.updated_at = at;
-        row.closed_at = Some(at);
-        self.leases.remove(id);
-        Ok(())
-    }
-
-    fn turn(&mut self, write: &OperationWrite) -> Result<Option<OperationId>, StoreError> {
-        match write {
-            OperationWrite::TurnBack { id, plan } => {
-                let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
-                (row.direction, row.restored) = (Direction::Rollback, None);
-                row.rollback_plan = Some(*plan);
-                Ok(Some(*id))
-            }
-            OperationWrite::Restored { id, proven } => {
-                let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
-                row.restored = Some(*proven);
-                Ok(Some(*id))
-            }
-            OperationWrite::Open { .. }
-            | OperationWrite::Abandon { .. }
-            | OperationWrite::Close { .. } => Ok(None),
-        }
-    }
-
-    fn step(&mut self, write: &StepWrite) -> Result<OperationId, StoreError> {
-        let row = self.steps.get_mut(&write.step).ok_or(StoreError::StepUnknown(write.step))?;
-        let before = row.checkpoint.as_ref().ok().map(|before| before.mark);
-        let mark = write.mark.settled(before, row.direction);
-        row.checkpoint = Ok(StepCheckpoint::new(row.slot.clone(), mark));
-        row.result = write.result.clone();
-        row.finished_at = write.finished_at;
-        Ok(row.operation)
-    }
-
-    fn intent(
-        &mut self,
-        intent: &Intent,
-        mine: Fence,
-        at: Timestamp,
-    ) -> Result<OperationId, StoreError> {
-        let (step, operation, found) = (intent.step, intent.operation, intent.fence);
-        if found != mine {
-            return Err(StoreError::IntentFence { step, found, mine });
-        }
-        let open = self.active(operation).ok_or(StoreError::OperationNotOpen(operation))?;
-        let direction = open.direction;
-        if self.steps.insert(step, StepRow::pending(intent, direction, at)).is_some() {
-            return Err(StoreError::StepUsed(step));
-        }
-        Ok(operation)
-    }
-
-    fn derive(&mut self, operation: OperationId, at: Timestamp) {
-        let marks = self.active(operation).map(|row| row.marks()).unwrap_or_default();
-        let steps = self.steps.values().filter(|step| step.operation == operation);
-        let steps = steps.filter_map(|step| step.checkpoint.clone().ok());
-        let derived = derive_operation(steps, marks);
-        if let Some(row) = self.active(operation) {
-            row.checkpoint = Ok(derived);
-            row.updated_at = at;
-        }
-        if let Some(renewed) = self.leases.get(&operation).and_then(|lease| lease.renewed(at)) {
-            self.leases.insert(operation, renewed);
-        }
     }
 
     fn record(&mut self, write: &RecordWrite) -> Result<(), StoreError> {

@@ -1,9 +1,11 @@
 //! Where commits go: the seam, and its two stores.
 
 mod apply;
+mod apply_operation;
 mod book;
 mod error;
 mod memory;
+mod memory_operation;
 mod names;
 mod open;
 mod prune;

@@ -38,10 +38,10 @@ impl Dice {
         self.below(n) == 0
     }
 
-    /// One of `some`, or now and then none of them.
-    fn pick<T: Copy>(&mut self, some: &[T]) -> Option<T> {
+    /// One of `some`; now and then `wrong`, also where there is none.
+    fn pick<T: Copy>(&mut self, some: &[T], wrong: T) -> Option<T> {
         let n = usize::try_from(self.below(64)).unwrap();
-        if n == 63 { None } else { some.get(n % some.len().max(1)).copied() }
+        if n == 63 { Some(wrong) } else { some.get(n % some.len().max(1)).copied() }
     }
 
     fn index(&mut self) -> u32 {
@@ -62,11 +62,12 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
     if dice.one_in(4) {
         commit.operations.push(opened(known.next_operation.get() - dice.below(8) / 7));
     }
-    if dice.one_in(8) {
+    let closed = dice.pick(&open, OperationId::new(1)).filter(|_| dice.one_in(8));
+    if let Some(id) = closed {
         let outcomes =
             [Outcome::Succeeded, Outcome::Failed, Outcome::Interrupted, Outcome::Compensated];
         commit.operations.push(OperationWrite::Close {
-            id: dice.pick(&open).unwrap_or(OperationId::new(1)),
+            id,
             outcome: outcomes[usize::try_from(dice.below(4)).unwrap()],
             superseded_by: dice.one_in(2).then(|| OperationId::new(99)),
         });
@@ -74,16 +75,17 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
     commit.operations.extend(turned(dice, n, &open));
     for _ in 0..dice.below(3) {
         let marks = StepMark::ALL;
+        let Some(step) = dice.pick(&steps, StepId::new(3)) else { continue };
         commit.steps.push(StepWrite {
-            step: dice.pick(&steps).unwrap_or(StepId::new(3)),
+            step,
             mark: marks[usize::try_from(dice.below(marks.len() as u64)).unwrap()],
             result: "said".into(),
             finished_at: dice.one_in(2).then(|| Timestamp::from_millis(n)),
         });
     }
     for k in 0..dice.below(3) {
-        let operation = dice.pick(&open).map_or(1, OperationId::get);
-        commit.intents.push(intent(n * 10 + k, operation, dice.index(), fence));
+        let Some(operation) = dice.pick(&open, OperationId::new(1)) else { continue };
+        commit.intents.push(intent(n * 10 + k, operation.get(), dice.index(), fence));
     }
     if dice.one_in(2) {
         let write = if dice.one_in(2) { asked } else { put };
@@ -108,7 +110,7 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
 
 /// Now and then an operation goes back, its health is seen, or all that is open of a group is given up.
 fn turned(dice: &mut Dice, n: u64, open: &[OperationId]) -> Option<OperationWrite> {
-    let id = dice.pick(open).unwrap_or(OperationId::new(1));
+    let id = dice.pick(open, OperationId::new(1))?;
     match dice.below(16) {
         0 => Some(OperationWrite::TurnBack { id, plan: plan(n) }),
         1 => Some(OperationWrite::Restored { id, proven: dice.one_in(2) }),
