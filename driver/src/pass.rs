@@ -188,7 +188,9 @@ impl State {
     /// Any other of them would be decided and sent back: a burst would cost the square of its size.
     fn slots_at_hand(&mut self, room: &Room) -> BTreeSet<LogicalNodeId> {
         let mut slots = std::mem::take(&mut self.work);
-        slots.iter().for_each(|slot| drop(self.short.remove(slot)));
+        for slot in &slots {
+            self.short.remove(slot);
+        }
         self.parked.release(&self.cluster, &self.shape, &mut slots);
         for (provider, queue) in &mut self.queued {
             for slot in &slots {

@@ -50,7 +50,7 @@ pub(crate) enum SecretsAre {
 /// What became of a confirmation.
 pub(crate) enum Confirming {
     /// It is confirmed.
-    Done(Confirmed),
+    Done(Box<Confirmed>),
     /// These secrets are to be asked for first, away from the loop; then it is confirmed again.
     Needs(Needs),
 }
@@ -189,7 +189,7 @@ impl State {
         match checked {
             SecretsAre::Unknown if !needs.is_empty() => Ok(Confirming::Needs(needs)),
             SecretsAre::Unknown | SecretsAre::AtHand => {
-                self.take(edit, plan, source, now).map(Confirming::Done)
+                self.take(edit, plan, source, now).map(|done| Confirming::Done(Box::new(done)))
             }
         }
     }

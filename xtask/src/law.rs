@@ -96,13 +96,15 @@ pub(crate) struct Tolerated {
 }
 
 /// The duplicates of the present lock file; a new one fails, and so does a row nobody needs.
-pub(crate) const DUPLICATES: [Tolerated; 8] = [
+pub(crate) const DUPLICATES: [Tolerated; 10] = [
+    Tolerated { name: "base64", reason: "tests only: pem, below rcgen, is ahead of bollard" },
     Tolerated { name: "getrandom", reason: "ring, below rustls, still asks for 0.2" },
     Tolerated { name: "hashbrown", reason: "tests only: dashmap, below stateright, asks for 0.14" },
     Tolerated { name: "rand", reason: "tests only: stateright still asks for 0.9" },
     Tolerated { name: "rand_core", reason: "tests only: the core of rand 0.9" },
     Tolerated { name: "signal-hook", reason: "crossterm still asks for 0.3" },
     Tolerated { name: "syn", reason: "build only: macro crates are half way from 2 to 3" },
+    Tolerated { name: "synstructure", reason: "build only: the helper of macros, for either syn" },
     Tolerated { name: "thiserror", reason: "filedescriptor, below crossterm, still asks for 1" },
     Tolerated { name: "thiserror-impl", reason: "the macro half of thiserror" },
 ];

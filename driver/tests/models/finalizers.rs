@@ -7,6 +7,10 @@ use reconciler_core::{
 use stateright::{Checker as _, Model, Property};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and all of them vary freely"
+)]
 struct State {
     /// What there is: the lease, and the workload on it.
     lease: bool,

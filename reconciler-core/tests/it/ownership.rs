@@ -112,11 +112,11 @@ fn finalizers_move_forwards_only() {
 }
 
 fn name(text: &str) -> ProviderName {
-    text.parse().unwrap()
+    text.parse().expect("a word of these tests")
 }
 
 fn group(text: &str) -> GroupId {
-    text.parse().unwrap()
+    text.parse().expect("a word of these tests")
 }
 
 fn node(cpu_millis: u32, memory_mib: u32, gpus: u32) -> Demand {

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use driver::{
-    Begin, Published,
+    Begin, Handle, Published,
     api::{Listen, ListenError, ListenFiles},
     start,
 };
@@ -72,14 +72,7 @@ pub(crate) async fn run(
             Some(()) = turns.recv() => notifier.alive(),
             () = tokio::time::sleep_until(next) => {
                 next = Instant::now() + period;
-                // The loop itself answers: one that hangs feeds no watchdog.
-                let (handle, turned) = (handle.clone(), turned.clone());
-                drop(tokio::spawn(async move {
-                    if handle.ping().await.is_ok() {
-                        // One that is waiting to be told says the same.
-                        turned.try_send(()).unwrap_or_default();
-                    }
-                }));
+                ask(handle.clone(), turned.clone());
                 if is_ready {
                     notifier.status(stand(&published.borrow().clone()));
                 }
@@ -93,6 +86,16 @@ pub(crate) async fn run(
         );
     }
     Ok(exit_of(ended.reason))
+}
+
+/// Has the loop itself answer: one that hangs feeds no watchdog.
+fn ask(handle: Handle, turned: mpsc::Sender<()>) {
+    drop(tokio::spawn(async move {
+        if handle.ping().await.is_ok() {
+            // One that is waiting to be told says the same.
+            turned.try_send(()).unwrap_or_default();
+        }
+    }));
 }
 
 fn stand(published: &Arc<Published>) -> Stand {

@@ -12,9 +12,7 @@ use super::{
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, journal, logs, man, next, node, out,
-    ownership::{self, HandoffArgs, OwnershipVerb},
-    plan,
+    explain, export, init, journal, logs, man, next, node, out, ownership, plan,
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,
@@ -124,11 +122,10 @@ fn file_of(verb: &RunVerb) -> &Path {
         | RunVerb::Driver { file, .. }
         | RunVerb::Console { file, .. } => &file.file,
         RunVerb::Token(verb) => verb.file(),
+        RunVerb::Ownership(verb) => verb.file(),
         RunVerb::Explain { file, .. }
         | RunVerb::Logs { file, .. }
         | RunVerb::Release { file, .. }
-        | RunVerb::Ownership(OwnershipVerb::Status { file })
-        | RunVerb::Ownership(OwnershipVerb::Handoff(HandoffArgs { file, .. }))
         | RunVerb::Doctor { file, .. } => &file.file,
         RunVerb::Recovery { file, verb } => &verb.as_ref().map_or(file, RecoveryCommand::file).file,
         RunVerb::Scale { rest, .. }
@@ -197,13 +194,13 @@ fn to_watch(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Conte
 
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
     let context = |file| Context::open(global, catalogue, file);
-    let looking = |file| Context::open_to_look(global, catalogue, file);
+    let look = |file| Context::open_to_look(global, catalogue, file);
     let asked = async |ask, rest: Powering| {
         power::run(&Context::open(global, catalogue, &rest.file.file)?, ask, &rest).await
     };
     match verb {
-        RunVerb::Plan { file, detailed_exitcode } => {
-            plan::run(&context(&file.file)?, detailed_exitcode).await
+        RunVerb::Plan { file, detailed_exitcode: tells } => {
+            plan::run(&context(&file.file)?, tells).await
         }
         RunVerb::Apply { file, confirm, plan, going } => {
             let confirm = apply::Confirm { hash: confirm, plan };
@@ -220,32 +217,26 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Run { groups, rest } => asked(Ask::Run(groups), rest).await,
         RunVerb::Rm { groups, rest } => asked(Ask::Remove(groups), rest).await,
         RunVerb::Status { all: true, .. } => runs::run(global).await,
-        RunVerb::Ownership(OwnershipVerb::Status { file }) => {
-            ownership::status(&looking(&file.file)?)
-        }
-        RunVerb::Ownership(OwnershipVerb::Handoff(args)) => {
-            ownership::hand_off(&looking(&args.file.file)?, &args)
-        }
-        RunVerb::Status { file, fixture: true, .. } => status::fixture(&looking(&file.file)?),
-        RunVerb::Status { file, problems, watch, .. } => {
-            status::run(&looking(&file.file)?, problems, watch).await
+        RunVerb::Ownership(verb) => ownership::run(&look(verb.file())?, &verb),
+        RunVerb::Status { file, fixture, problems, watch, .. } => {
+            status::run(&look(&file.file)?, fixture, problems, watch).await
         }
         RunVerb::Update { groups, what, rest } => {
             update::run(&context(&rest.file.file)?, groups, &what, &rest).await
         }
-        RunVerb::Watch { file } => watch::run(&looking(&file.file)?).await,
+        RunVerb::Watch { file } => watch::run(&look(&file.file)?).await,
         RunVerb::Wait { file, what, timeout } => {
-            wait::run(&looking(&file.file)?, &what, timeout).await
+            wait::run(&look(&file.file)?, &what, timeout).await
         }
-        RunVerb::Token(verb) => token::run(&looking(verb.file())?, &verb),
+        RunVerb::Token(verb) => token::run(&look(verb.file())?, &verb),
         RunVerb::Events { file, after, limit, follow } => {
-            events::run(&looking(&file.file)?, after, limit, follow).await
+            events::run(&look(&file.file)?, after, limit, follow).await
         }
         RunVerb::Explain { subject, short, file } => {
-            explain::run(&looking(&file.file)?, &subject, short).await
+            explain::run(&look(&file.file)?, &subject, short).await
         }
         RunVerb::Logs { slot, file, follow, lines } => {
-            logs::run(&looking(&file.file)?, &slot, follow, lines).await
+            logs::run(&look(&file.file)?, &slot, follow, lines).await
         }
         RunVerb::Release { subject, file, confirm } => {
             release::run(&context(&file.file)?, &subject, confirm).await

@@ -49,7 +49,9 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         "{:<20} {:<10} {:>8} {:<12} {:>11} {:>6}  STATE DIRECTORY",
         "RUN", "UUID", "DRIVER", "STATE", "READY", "HELD"
     ));
-    lines.iter().for_each(|line| out::line(line.text()));
+    for line in &lines {
+        out::line(line.text());
+    }
     Ok(Exit::Done)
 }
 

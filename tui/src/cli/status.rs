@@ -23,7 +23,15 @@ use super::{
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// Shows the run; with `problems`, only what is not as it should be; with `again`, whenever it is new.
-pub(crate) async fn run(context: &Context, problems: bool, again: bool) -> Outcome {
+pub(crate) async fn run(
+    context: &Context,
+    as_fixture: bool,
+    problems: bool,
+    again: bool,
+) -> Outcome {
+    if as_fixture {
+        return fixture(context);
+    }
     if again {
         return watch(context, problems).await;
     }
@@ -77,7 +85,7 @@ pub(crate) fn nothing_happens() -> Failure {
 }
 
 /// Shows the records of the journal as text, for whoever looks into the decider.
-pub(crate) fn fixture(context: &Context) -> Outcome {
+fn fixture(context: &Context) -> Outcome {
     let shape = &context.loaded.shape;
     let offline = Offline::open(&context.paths)?;
     let text = offline.fleet_text(&shape.run, shape.uuid, system_clock()());

@@ -1,5 +1,7 @@
 //! What can be typed after `levelhead ownership`.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use reconciler_core::{
     id::PlanHash,
@@ -20,6 +22,15 @@ pub(crate) enum OwnershipVerb {
     ///
     /// Every part is to be named as `ownership status` shows it; whatever moved since changes nothing.
     Handoff(HandoffArgs),
+}
+
+impl OwnershipVerb {
+    /// The desired-state file.
+    pub(crate) fn file(&self) -> &Path {
+        match self {
+            Self::Status { file } | Self::Handoff(HandoffArgs { file, .. }) => &file.file,
+        }
+    }
 }
 
 /// The operation that is meant, and who gets it.

@@ -4,7 +4,14 @@ mod args;
 mod handoff;
 mod status;
 
-pub(crate) use args::{HandoffArgs, OwnershipVerb};
+pub(crate) use args::OwnershipVerb;
 
-pub(crate) use handoff::run as hand_off;
-pub(crate) use status::run as status;
+use super::{context::Context, exit::Outcome};
+
+/// Carries out what was typed.
+pub(crate) fn run(context: &Context, verb: &OwnershipVerb) -> Outcome {
+    match verb {
+        OwnershipVerb::Status { .. } => status::run(context),
+        OwnershipVerb::Handoff(args) => handoff::run(context, args),
+    }
+}
