@@ -195,9 +195,8 @@ fn to_watch(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Conte
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
     let context = |file| Context::open(global, catalogue, file);
     let look = |file| Context::open_to_look(global, catalogue, file);
-    let asked = async |ask, rest: Powering| {
-        power::run(&Context::open(global, catalogue, &rest.file.file)?, ask, &rest).await
-    };
+    let asked =
+        async |ask, rest: Powering| power::run(&context(&rest.file.file)?, ask, &rest).await;
     match verb {
         RunVerb::Plan { file, detailed_exitcode: tells } => {
             plan::run(&context(&file.file)?, tells).await

@@ -2,16 +2,8 @@
 
 mod args;
 mod handoff;
+mod run;
 mod status;
 
 pub(crate) use args::OwnershipVerb;
-
-use super::{context::Context, exit::Outcome};
-
-/// Carries out what was typed.
-pub(crate) fn run(context: &Context, verb: &OwnershipVerb) -> Outcome {
-    match verb {
-        OwnershipVerb::Status { .. } => status::run(context),
-        OwnershipVerb::Handoff(args) => handoff::run(context, args),
-    }
-}
+pub(crate) use run::run;
