@@ -193,8 +193,8 @@ fn to_watch(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Conte
 }
 
 async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
-    let context = |file| Context::open(global, catalogue, file);
-    let look = |file| Context::open_to_look(global, catalogue, file);
+    let context = |file: &Path| Context::open(global, catalogue, file);
+    let look = |file: &Path| Context::open_to_look(global, catalogue, file);
     let asked =
         async |ask, rest: Powering| power::run(&context(&rest.file.file)?, ask, &rest).await;
     match verb {
