@@ -31,7 +31,7 @@ pub struct LeaseRow {
     pub plan: PlanHash,
     /// The lease.
     pub lease: OperationLease,
-    /// The machine that its owner runs on, as its kernel names this start of itself; empty if nobody knows.
+    /// The machine that its owner runs on, by a name that stays over its starts; empty if nobody knows.
     pub machine: String,
     /// What it was handed over for, if it was.
     pub target: Option<HandoffTarget>,

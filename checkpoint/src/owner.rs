@@ -46,7 +46,7 @@ pub struct OwnerClaim {
     pub started: Timestamp,
     /// The host.
     pub host: String,
-    /// The machine, as its kernel names this start of itself; empty if nobody knows. A lock that is free here proves
+    /// The machine, by a name that stays over its starts; empty if nobody knows. A lock that is free here proves
     /// the end of whoever had it here, and of nobody elsewhere.
     pub machine: String,
 }
@@ -58,10 +58,19 @@ impl OwnerClaim {
     }
 }
 
-/// This start of this machine, as its kernel names it; empty where that cannot be read.
+/// This machine, by the name that stays over its starts; where it has none, as in a container, by this start of its
+/// kernel; empty where neither can be read.
 pub fn this_machine() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    text.map_or_else(|_unreadable| String::new(), |text| text.trim().to_owned())
+    let named = |path| fs::read_to_string(path).ok().and_then(|text| machine_name(&text));
+    named("/etc/machine-id")
+        .or_else(|| named("/proc/sys/kernel/random/boot_id"))
+        .unwrap_or_default()
+}
+
+/// The name in such a file; an image that is still to be started for the first time has a placeholder there.
+fn machine_name(text: &str) -> Option<String> {
+    let name = text.trim();
+    (!name.is_empty() && name != "uninitialized").then(|| name.to_owned())
 }
 
 /// Who owned the run last, or owns it now.

@@ -10,6 +10,7 @@ use checkpoint::{
 use reconciler_core::{
     checkpoint::Direction,
     desired::ClusterShape,
+    hold::HoldCode,
     id::{GroupId, LogicalNodeId, OperationId, PlanHash},
     plan::{LifecyclePlan, PlanInput, Scope, project},
     reconcile::group_converged,
@@ -84,9 +85,19 @@ impl State {
             {
                 continue;
             }
+            if self.is_unreadable(&group) && self.shape.group(&group).is_some_and(|g| g.count > 0) {
+                continue;
+            }
             let compensation = Compensation::of(&group, old, &self.cluster);
             self.open_operation(&group, plan.hash, Some(compensation), &mut commit.operations);
         }
+    }
+
+    /// True if the group is held for an operation that nobody can read: that stays what the group waits for until a
+    /// person ends it, or the group goes altogether (R95, R130).
+    fn is_unreadable(&self, group: &GroupId) -> bool {
+        let hold = self.cluster.group(group).and_then(|state| state.hold());
+        hold.is_some_and(|hold| hold.code == HoldCode::PlanningIncomplete)
     }
 
     /// Opens an operation of `plan` for `group`; one that was open gives way to it.

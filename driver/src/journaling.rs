@@ -32,7 +32,9 @@ impl State {
             Some(record) => RecordWrite::Put(record.clone()),
             None => RecordWrite::Remove(slot.clone()),
         }));
-        for group in self.cluster.take_dirty_groups() {
+        let mut held = self.cluster.take_dirty_groups();
+        held.append(&mut self.unwritten_holds);
+        for group in held {
             let hold = self.cluster.group(&group).and_then(|g| g.hold().cloned());
             self.note_health(&group, commit);
             commit.groups.push(GroupWrite { group, hold });

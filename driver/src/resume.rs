@@ -54,7 +54,12 @@ impl State {
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
         let lost = recovered.unreadable.iter().filter_map(|bad| lost_hold(bad, now));
         let doubted = recovered.open_operations.iter().filter_map(|open| not_gone_by(open, now));
-        let holds: Vec<_> = recovered.group_holds.into_iter().chain(lost).chain(doubted).collect();
+        let kept = recovered.group_holds.into_iter();
+        let holds: Vec<_> = kept.chain(lost).chain(doubted).collect();
+        // What such a hold was made from may be readable again once its steps go on; the hold stays until it is ended.
+        let unwritten_holds =
+            holds.iter().filter(|(_, hold)| hold.code == HoldCode::PlanningIncomplete);
+        let unwritten_holds = unwritten_holds.map(|(group, _)| group.clone()).collect();
         let cluster = ClusterState::restore(recovered.records, holds, now)
             .with_rollouts(recovered.rollouts, now);
         let open = recovered
@@ -92,6 +97,7 @@ impl State {
             parallelism: given.parallelism,
             mode: given.mode,
             unwritten: BTreeSet::new(),
+            unwritten_holds,
             looks: Vec::new(),
             taken_back: false,
         };

@@ -95,6 +95,8 @@ pub(crate) struct State {
     pub(crate) mode: Mode,
     /// Slots whose record changed outside a pass and is not written yet.
     pub(crate) unwritten: BTreeSet<LogicalNodeId>,
+    /// Groups whose hold was made from what is in the journal, and is not in it yet.
+    pub(crate) unwritten_holds: BTreeSet<GroupId>,
     /// Attempts that a proof of restored health wants looked at.
     pub(crate) looks: Vec<(LogicalNodeId, AttemptId)>,
     /// True once an operation was taken back: what was refused meanwhile may be asked again.

@@ -301,6 +301,14 @@ fn an_unreadable_operation_holds_its_group_alone() {
             land.calls[calls..].iter().filter(|call| call.slot.to_string() == "web-0").count()
         });
         assert_eq!(asked, 0, "{damage}");
+        // A newer declaration does not take the place of what nobody can read, here or at the next driver.
+        run.edit(&stand.declare(&[("db", 1), ("web", 2)]));
+        run.stop();
+        let run = stand.drive(Begin::Driving);
+        run.until("db serves again", |view| view.ready == 1);
+        let view = run.view();
+        let hold = view.holds.iter().find(|hold| hold.subject == "web").expect(&damage);
+        assert_eq!(hold.code, HoldCode::PlanningIncomplete, "{damage}");
         let confirm = run.block(run.handle.release("web".to_owned(), None)).unwrap().hash;
         let done = run.block(run.handle.release("web".to_owned(), Some(confirm))).unwrap();
         assert!(done.released, "{damage}");

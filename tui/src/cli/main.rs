@@ -202,8 +202,7 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
             plan::run(&context(&file.file)?, tells).await
         }
         RunVerb::Apply { file, confirm, plan, going } => {
-            let confirm = apply::Confirm { hash: confirm, plan };
-            apply::run(&context(&file.file)?, confirm, &going).await
+            apply::run(&context(&file.file)?, apply::Confirm { hash: confirm, plan }, &going).await
         }
         RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
         RunVerb::Down { file, how, going } => down::run(&context(&file.file)?, &how, &going).await,

@@ -42,10 +42,19 @@ fn hooks(plan: &PlanView, group: &PlanGroupView) -> Option<String> {
         .then(|| format!("  runs hooks, which nothing takes back: {}", each.join(", ")))
 }
 
+/// What a plan without a step says; nodes that are held are neither changed by it nor as they should be.
+fn nothing(plan: &PlanView) -> String {
+    let held = match plan.blocked {
+        0 => String::new(),
+        held => format!(", {held} held"),
+    };
+    format!("Nothing to do: {} nodes are as they should be{held}.", plan.unchanged)
+}
+
 /// The counts of a plan in one sentence.
 pub(crate) fn summary(plan: &PlanView) -> String {
     if plan.empty {
-        return format!("Nothing to do: {} nodes are as they should be.", plan.unchanged);
+        return nothing(plan);
     }
     let powered = [(plan.stop, "stop"), (plan.start, "start"), (plan.restart, "restart")];
     let powered =

@@ -21,7 +21,7 @@ fn an_abandoned_operation_is_handed_over_by_the_printed_command() {
         let text = |name: &str| {
             lease[name].as_str().map_or_else(|| lease[name].to_string(), str::to_owned)
         };
-        ["operation", "plan", "fence", "owner", "until"].map(|name| text(name))
+        ["operation", "plan", "fence", "owner", "until"].map(text)
     };
     let [operation, plan, fence, owner, until] = words("FILE");
     let asked = |to: &str| {

@@ -18,12 +18,13 @@ use crate::cli::{
     out,
 };
 
+/// What helps whoever names what moved.
+const AGAIN: &str = "`levelhead ownership status` shows how it stands";
+
 /// Hands the operation over.
 pub(crate) fn run(context: &Context, args: &HandoffArgs) -> Outcome {
-    let again = context.command("ownership status");
     let refused = |message: String| {
-        let hint = format!("`{again}` shows how it stands");
-        Failure::new(Exit::Refused, format!("{message}; nothing was changed")).hint(hint)
+        Failure::new(Exit::Refused, format!("{message}; nothing was changed")).hint(AGAIN)
     };
     let length = LeaseLength::from_secs(args.lease).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("a lease of {} s is not possible", args.lease))
@@ -57,8 +58,7 @@ pub(crate) fn run(context: &Context, args: &HandoffArgs) -> Outcome {
         HandoffError::Refused { ref refusal, .. }
             if matches!(refusal, reconciler_core::ownership::HandoffRefusal::Stale(_)) =>
         {
-            Failure::new(Exit::Stale, format!("{}; nothing was changed", chain(&error)))
-                .hint(format!("`{again}` shows how it stands"))
+            Failure::new(Exit::Stale, format!("{}; nothing was changed", chain(&error))).hint(AGAIN)
         }
         HandoffError::NotOpen(_) | HandoffError::Busy(_) | HandoffError::Refused { .. } => {
             refused(chain(&error))
