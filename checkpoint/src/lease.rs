@@ -1,6 +1,8 @@
 //! The leases of controllers on open operations, as rows: begun when an operation opens, renewed by the writes to it,
 //! gone with its end. Who may take one is decided in the core.
 
+use std::collections::BTreeSet;
+
 use reconciler_core::{
     id::{Fence, GroupId, OperationId, PlanHash},
     ownership::{
@@ -10,7 +12,7 @@ use reconciler_core::{
 };
 use rusqlite::{Connection, Row, params, types::Type};
 
-use crate::codec::{misread, num, number, parsed, time};
+use crate::codec::{is_of_row, misread, num, number, parsed, time};
 
 /// Who writes: the controller, and the machine that it runs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,27 +52,37 @@ impl LeaseRow {
         }
     }
 
+    /// A row of the lease's table joined with its operation.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let secs = number(row, "length")?.checked_div(1_000).unwrap_or(0);
-        let length = LeaseLength::from_secs(secs);
-        let length = length.ok_or_else(|| misread(Type::Integer, "no lease has this length"))?;
-        let target: Option<String> = row.get("target")?;
-        let target = target.map(|text| text.parse()).transpose();
+        let (lease, machine, target) = read_alone(row)?;
         Ok(Self {
             operation: OperationId::new(number(row, "operation")?),
             group: parsed(row, "node_group")?,
             plan: parsed(row, "plan")?,
-            lease: OperationLease {
-                owner: parsed(row, "owner")?,
-                fence: Fence::new(number(row, "fence")?),
-                until: Timestamp::from_millis(number(row, "until")?),
-                length,
-                handoffs: row.get("handoffs")?,
-            },
-            machine: row.get("machine")?,
-            target: target.map_err(|error| misread(Type::Text, error))?,
+            lease,
+            machine,
+            target,
         })
     }
+}
+
+/// What stands in the lease's own table: the lease, the machine of its owner, and what it was handed over for.
+pub(crate) fn read_alone(
+    row: &Row<'_>,
+) -> rusqlite::Result<(OperationLease, String, Option<HandoffTarget>)> {
+    let secs = number(row, "length")?.checked_div(1_000).unwrap_or(0);
+    let length = LeaseLength::from_secs(secs);
+    let length = length.ok_or_else(|| misread(Type::Integer, "no lease has this length"))?;
+    let target: Option<String> = row.get("target")?;
+    let target = target.map(|text| text.parse()).transpose();
+    let lease = OperationLease {
+        owner: parsed(row, "owner")?,
+        fence: Fence::new(number(row, "fence")?),
+        until: Timestamp::from_millis(number(row, "until")?),
+        length,
+        handoffs: row.get("handoffs")?,
+    };
+    Ok((lease, row.get("machine")?, target.map_err(|error| misread(Type::Text, error))?))
 }
 
 /// Every lease on an open operation, in the order of the operations.
@@ -79,7 +91,9 @@ pub(crate) const OPEN: &str = "SELECT operation_lease.*, node_group, plan FROM o
 
 /// Every lease on an open operation that can be read.
 pub(crate) fn open(conn: &Connection) -> rusqlite::Result<Vec<LeaseRow>> {
-    conn.prepare(OPEN)?.query_map([], LeaseRow::read)?.collect()
+    let mut statement = conn.prepare(OPEN)?;
+    let rows = statement.query_map([], LeaseRow::read)?;
+    rows.filter(|row| !row.as_ref().is_err_and(is_of_row)).collect()
 }
 
 /// Writes the lease on `operation`.
@@ -133,17 +147,21 @@ pub(crate) fn take_all(
             Err(_held) => return Ok(Some(row)),
         };
     }
-    // What an older program opened has no lease yet.
-    let sql = "SELECT id FROM operation WHERE status = 'active' \
-               AND id NOT IN (SELECT operation FROM operation_lease)";
-    let bare: Vec<i64> =
-        conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for id in bare {
+    // What an older program opened has no lease yet; one that cannot be read is nobody's, and must not stop the whole
+    // run: the lock on it and the fence stand all the same.
+    let known: BTreeSet<_> = open(conn)?.into_iter().map(|row| row.operation).collect();
+    for id in active(conn)?.difference(&known).copied() {
         let (owner, length) = (holder.controller.clone(), LeaseLength::default());
         let lease = OperationLease::begun(owner, holder.fence, length, now);
-        put(conn, OperationId::new(id.cast_unsigned()), &lease, &holder.machine, None)?;
+        put(conn, id, &lease, &holder.machine, None)?;
     }
     Ok(None)
+}
+
+/// All open operations.
+fn active(conn: &Connection) -> rusqlite::Result<BTreeSet<OperationId>> {
+    let mut statement = conn.prepare("SELECT id FROM operation WHERE status = 'active'")?;
+    statement.query_map([], |row| number(row, "id").map(OperationId::new))?.collect()
 }
 
 /// Ends the leases of `fence` at `now`: their owner leaves in good order, and nobody need wait.

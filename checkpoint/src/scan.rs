@@ -270,7 +270,7 @@ fn open_operations(
     unreadable: &mut Vec<Unreadable>,
 ) -> rusqlite::Result<Vec<OpenOperation>> {
     let sql = format!(
-        "SELECT {} FROM operation WHERE status = 'active' ORDER BY id",
+        "SELECT {} FROM operation WHERE status = 'active' OR closed_at IS NULL ORDER BY id",
         OperationRow::COLUMNS
     );
     let rows =

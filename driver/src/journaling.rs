@@ -32,9 +32,9 @@ impl State {
             Some(record) => RecordWrite::Put(record.clone()),
             None => RecordWrite::Remove(slot.clone()),
         }));
-        let mut held = self.cluster.take_dirty_groups();
-        held.append(&mut self.unwritten_holds);
-        for group in held {
+        let mut holds = self.cluster.take_dirty_groups();
+        holds.append(&mut self.unwritten_holds);
+        for group in holds {
             let hold = self.cluster.group(&group).and_then(|g| g.hold().cloned());
             self.note_health(&group, commit);
             commit.groups.push(GroupWrite { group, hold });

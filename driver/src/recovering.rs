@@ -190,6 +190,8 @@ impl State {
     pub(crate) fn abandon(&mut self, group: &GroupId, commit: &mut Commit) {
         self.operations.close(group);
         commit.operations.push(OperationWrite::Abandon { group: group.clone() });
+        // What was declared meanwhile may be declared now.
+        self.taken_back = true;
     }
 }
 

@@ -7,6 +7,7 @@ use super::finding::{Finding, Integrity};
 use crate::{
     codec::{is_of_row, misread, why},
     event::{EventRow, PassRow},
+    lease,
     operation::OperationRow,
     owner::OwnerRecord,
     ownership,
@@ -26,7 +27,7 @@ struct Table {
 
 const HISTORY: (Integrity, &str) = (Integrity::Degraded, "history; nothing is decided on it");
 
-const TABLES: [Table; 10] = [
+const TABLES: [Table; 11] = [
     Table {
         name: "used_plan",
         key: "hash",
@@ -53,6 +54,12 @@ const TABLES: [Table; 10] = [
         key: "slot",
         read: |row| scan::record(row).map(drop),
         bad: (Integrity::Degraded, "the slot is held until it was looked at"),
+    },
+    Table {
+        name: "operation_lease",
+        key: "operation",
+        read: |row| lease::read_alone(row).map(drop),
+        bad: (Integrity::Degraded, "the next driver takes its operation anew"),
     },
     Table {
         name: "ownership",

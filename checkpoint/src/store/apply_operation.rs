@@ -61,7 +61,7 @@ impl Apply<'_> {
     pub(super) fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
         if let OperationWrite::Abandon { group } = write {
             let sql = "UPDATE operation SET status = ?2, updated_at = ?3, closed_at = ?3 \
-                       WHERE node_group = ?1 AND status = 'active'";
+                       WHERE node_group = ?1 AND (status = 'active' OR closed_at IS NULL)";
             let status = OperationStatus::Closed(Outcome::Interrupted).as_str();
             self.run(sql, params![group.as_str(), status, time(at)])?;
             let sql = "DELETE FROM operation_lease WHERE operation IN \

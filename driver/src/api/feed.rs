@@ -6,7 +6,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -52,6 +52,8 @@ struct Ring {
     seq: u64,
     /// The latest view; absent while a new one is made.
     latest: Option<Arc<RunView>>,
+    /// What the latest view shows, and since when it may be behind.
+    of: Option<(Weak<Published>, Instant)>,
     /// Changes up to the latest view; the last leads to it.
     lines: VecDeque<Bytes>,
     bytes: usize,
@@ -75,11 +77,15 @@ pub(super) enum Next {
 
 /// A watcher's place; given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Seat(Feed);
+pub(super) struct Seat {
+    feed: Feed,
+    /// What was published when it was taken, and when that was: nobody begins with less.
+    from: (Weak<Published>, Instant),
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.0.watchers.send_modify(|n| *n = n.saturating_sub(1));
+        self.feed.0.watchers.send_modify(|n| *n = n.saturating_sub(1));
     }
 }
 
@@ -94,14 +100,15 @@ impl Feed {
         }))
     }
 
-    /// Takes a place; nothing if there is none left.
-    pub(super) fn join(&self) -> Option<Seat> {
+    /// Takes a place while `present` is published; nothing if there is none left.
+    pub(super) fn join(&self, present: &Arc<Published>) -> Option<Seat> {
+        let from = (Arc::downgrade(present), Instant::now());
         let took = self.0.watchers.send_if_modified(|n| {
             let room = *n < WATCHERS;
             *n += usize::from(room);
             room
         });
-        took.then(|| Seat(self.clone()))
+        took.then(|| Seat { feed: self.clone(), from })
     }
 
     /// Tells of every change.
@@ -121,13 +128,20 @@ impl Feed {
         (epoch == self.0.epoch && seq <= self.lock().seq).then_some(seq)
     }
 
-    /// What a watcher does next that has seen the view `seen`.
-    pub(super) fn next(&self, seen: Option<u64>) -> Next {
+    /// What the watcher on `seat` does next that has seen the view `seen`.
+    pub(super) fn next(&self, seat: &Seat, seen: Option<u64>) -> Next {
         let ring = self.lock();
         let Some(latest) = &ring.latest else {
             return if ring.is_over { Next::Over } else { Next::Wait };
         };
-        let Some(seen) = seen else { return Next::Snapshot(ring.seq, Arc::clone(latest)) };
+        let Some(seen) = seen else {
+            // The latest view may be from before the last change, or from when somebody last watched.
+            return if ring.shows(&seat.from) || ring.is_over {
+                Next::Snapshot(ring.seq, Arc::clone(latest))
+            } else {
+                Next::Wait
+            };
+        };
         let behind = usize::try_from(ring.seq.saturating_sub(seen)).unwrap_or(usize::MAX);
         if behind == 0 {
             return if ring.is_over { Next::Over } else { Next::Wait };
@@ -147,7 +161,7 @@ impl Feed {
         while somebody(&mut watched, &mut published).await {
             let begun = Instant::now();
             let latest = published.borrow_and_update().clone();
-            self.advance(latest).await;
+            self.advance(latest, begun).await;
             let pause = (begun.elapsed() * SHARE).max(PERIOD_MIN);
             tokio::select! {
                 changed = published.changed() => {
@@ -163,10 +177,10 @@ impl Feed {
         self.0.news.send_replace(());
     }
 
-    async fn advance(&self, published: Arc<Published>) {
+    async fn advance(&self, published: Arc<Published>, begun: Instant) {
         let feed = self.clone();
         // The text of a large fleet takes longer than other tasks may wait.
-        let made = tokio::task::spawn_blocking(move || feed.make(&published)).await;
+        let made = tokio::task::spawn_blocking(move || feed.make(&published, begun)).await;
         if let Err(error) = made {
             tracing::error!(%error, "a view was not made; watchers begin anew");
             self.forget();
@@ -174,15 +188,17 @@ impl Feed {
         self.0.news.send_replace(());
     }
 
-    fn make(&self, published: &Published) {
+    fn make(&self, published: &Arc<Published>, begun: Instant) {
         let new = published.view();
+        let of = Some((Arc::downgrade(published), begun));
         let (old, seq) = {
             let mut ring = self.lock();
             (ring.latest.take(), ring.seq + 1)
         };
         let line = match old.map(|old| diff(Arc::unwrap_or_clone(old), &new)) {
             Some(Difference::Still) => {
-                self.lock().latest = Some(Arc::new(new));
+                let mut ring = self.lock();
+                (ring.latest, ring.of) = (Some(Arc::new(new)), of);
                 return;
             }
             Some(Difference::Changed(delta)) => {
@@ -196,7 +212,7 @@ impl Feed {
             None => ring.clear(),
         }
         ring.seq = seq;
-        ring.latest = Some(Arc::new(new));
+        (ring.latest, ring.of) = (Some(Arc::new(new)), of);
     }
 
     /// Forgets what was made; who comes back with a cursor is told of a gap.
@@ -212,6 +228,11 @@ impl Feed {
 }
 
 impl Ring {
+    /// True if the latest view shows what was published at `from`, or something newer.
+    fn shows(&self, (present, at): &(Weak<Published>, Instant)) -> bool {
+        self.of.as_ref().is_some_and(|(of, begun)| of.ptr_eq(present) || begun >= at)
+    }
+
     fn push(&mut self, line: Bytes) {
         self.bytes += line.len();
         self.lines.push_back(line);
@@ -268,11 +289,13 @@ async fn left_alone(watched: &mut watch::Receiver<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Weak};
 
     use axum::body::Bytes;
 
-    use super::{Feed, Next, RING_BYTES, RING_LINES};
+    use tokio::time::Instant;
+
+    use super::{Feed, Next, PERIOD_MIN, RING_BYTES, RING_LINES, Seat};
     use crate::view::RunView;
 
     fn view() -> Arc<RunView> {
@@ -285,11 +308,17 @@ mod tests {
         Arc::new(serde_json::from_value(view).unwrap())
     }
 
+    /// A place that begins with whatever there is.
+    fn seat(feed: &Feed) -> Seat {
+        Seat { feed: feed.clone(), from: (Weak::new(), Instant::now() - PERIOD_MIN) }
+    }
+
     /// A feed with `n` changes of `size` bytes, one after the other.
     fn fed(n: usize, size: usize) -> Feed {
         let feed = Feed::new("1".to_owned());
         let mut ring = feed.lock();
         ring.latest = Some(view());
+        ring.of = Some((Weak::new(), Instant::now()));
         for _ in 0..n {
             ring.push(Bytes::from(vec![b'x'; size]));
             ring.seq += 1;
@@ -304,12 +333,16 @@ mod tests {
         let (more, kept) = (RING_LINES + 88, u64::try_from(RING_LINES).unwrap());
         let feed = fed(more, 10);
         let newest = u64::try_from(more).unwrap();
-        assert!(matches!(feed.next(Some(newest)), Next::Wait));
-        assert!(matches!(feed.next(Some(newest - 1)), Next::Line(at, _) if at == newest));
+        assert!(matches!(feed.next(&seat(&feed), Some(newest)), Next::Wait));
+        assert!(
+            matches!(feed.next(&seat(&feed), Some(newest - 1)), Next::Line(at, _) if at == newest)
+        );
         let oldest = newest - kept;
-        assert!(matches!(feed.next(Some(oldest)), Next::Line(at, _) if at == oldest + 1));
-        assert!(matches!(feed.next(Some(oldest - 1)), Next::Gap));
-        assert!(matches!(feed.next(None), Next::Snapshot(at, _) if at == newest));
+        assert!(
+            matches!(feed.next(&seat(&feed), Some(oldest)), Next::Line(at, _) if at == oldest + 1)
+        );
+        assert!(matches!(feed.next(&seat(&feed), Some(oldest - 1)), Next::Gap));
+        assert!(matches!(feed.next(&seat(&feed), None), Next::Snapshot(at, _) if at == newest));
         assert_eq!(feed.place(&feed.cursor(oldest)), Some(oldest));
         assert_eq!(feed.place(&feed.cursor(newest + 1)), None);
         assert_eq!(feed.place("2.1"), None);
@@ -320,9 +353,19 @@ mod tests {
     fn a_ring_is_bounded_in_bytes() {
         let feed = fed(20, RING_BYTES / 4);
         assert!(feed.lock().bytes <= RING_BYTES && feed.lock().lines.len() == 4);
-        assert!(matches!(feed.next(Some(15)), Next::Gap));
+        assert!(matches!(feed.next(&seat(&feed), Some(15)), Next::Gap));
         let feed = fed(3, RING_BYTES + 1);
-        assert!(matches!(feed.next(Some(2)), Next::Gap), "a snapshot is no larger");
+        assert!(matches!(feed.next(&seat(&feed), Some(2)), Next::Gap), "a snapshot is no larger");
         assert_eq!(feed.lock().bytes, 0);
+    }
+
+    /// Who comes anew never begins with less than what was published before: `wait` would end too soon.
+    #[test]
+    fn nobody_begins_with_a_view_from_before() {
+        let feed = fed(3, 10);
+        feed.lock().of = None;
+        assert!(matches!(feed.next(&seat(&feed), None), Next::Wait));
+        feed.lock().of = Some((Weak::new(), Instant::now()));
+        assert!(matches!(feed.next(&seat(&feed), None), Next::Snapshot(3, _)));
     }
 }

@@ -39,7 +39,8 @@ pub(super) async fn watch(
     query: Result<Query<WatchQuery>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let Query(query) = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
-    let Some(seat) = api.feed.join() else {
+    let present = api.handle.published().borrow().clone();
+    let Some(seat) = api.feed.join(&present) else {
         return Err(refuse(RefusalKind::Busy, "too many watches are under way").into());
     };
     let (sender, body) = Channel::<Bytes>::new(1);
@@ -94,7 +95,7 @@ impl Watcher {
         }
         loop {
             news.mark_unchanged();
-            match self.feed.next(seen) {
+            match self.feed.next(&self.seat, seen) {
                 Next::Line(seq, line) => {
                     self.sender.send_data(line).await.ok()?;
                     seen = Some(seq);

@@ -77,7 +77,10 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
             let place = Place::new(&file.file, None);
             validate::run(&file.file, global, catalogue).map_err(|failure| failure.placed(&place))
         }
-        Verb::Alone(AloneVerb::Journal(verb)) => journal::run(verb, global),
+        Verb::Alone(AloneVerb::Journal(verb)) => {
+            refuse_place("journal", global)?;
+            journal::run(verb, global)
+        }
         Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
         Verb::Alone(AloneVerb::Man { dir }) => man::run(dir.as_deref()),
         Verb::Alone(AloneVerb::Node { port }) => node::run(port),
@@ -140,9 +143,12 @@ fn file_of(verb: &RunVerb) -> &Path {
 
 /// Refuses a verb that works on what is on this machine, where another driver was named.
 fn refuse_far(verb: &RunVerb, global: &Global) -> Result<(), Failure> {
-    let (Some(place), Some(name)) = (&global.driver.attach, here_alone(verb)) else {
-        return Ok(());
-    };
+    here_alone(verb).map_or(Ok(()), |name| refuse_place(name, global))
+}
+
+/// Refuses the verb `name` where another driver was named.
+fn refuse_place(name: &str, global: &Global) -> Result<(), Failure> {
+    let Some(place) = &global.driver.attach else { return Ok(()) };
     let text = format!("`{name}` works on what is on this machine, and not through {place}");
     Err(Failure::new(Exit::Usage, text).hint("run it where the driver is, without --attach"))
 }

@@ -1,6 +1,6 @@
 //! The driver that `--attach` names, and what is shown to it.
 
-use std::{fs, path::Path};
+use std::{fs, io::Read as _, path::Path};
 
 use driver::api::{Client, Credentials, RemoteError};
 
@@ -47,7 +47,11 @@ fn token(attach: &Attach) -> Result<Option<String>, Failure> {
     let Some(path) = &attach.token_file else {
         return Ok(std::env::var("LEVELHEAD_TOKEN").ok().filter(|token| !token.is_empty()));
     };
-    let text = fs::read_to_string(path).map_err(|error| {
+    let mut text = String::new();
+    // One byte more than the longest token and its line end: what is longer is none, and need not be read.
+    let read = fs::File::open(path)
+        .and_then(|file| file.take(TOKEN_MAX as u64 + 2).read_to_string(&mut text));
+    read.map_err(|error| {
         let text = format!("cannot read the token in {}: {error}", path.display());
         Failure::new(Exit::Invalid, text)
     })?;
