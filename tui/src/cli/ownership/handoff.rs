@@ -7,7 +7,7 @@ use checkpoint::{
 use driver::{StartError, system_clock};
 use reconciler_core::{
     id::{Fence, IdError, OperationId},
-    ownership::{Claimed, ControllerId, LeaseLength},
+    ownership::{Claimed, ControllerId, HandoffTarget, LeaseLength},
     time::Timestamp,
 };
 
@@ -72,7 +72,11 @@ pub(crate) fn run(context: &Context, args: &HandoffArgs) -> Outcome {
         "operation {operation} is {}'s under fence {}, to {}; {} attempts went with it",
         done.lease.owner, done.lease.fence, done.target, done.attached
     ));
-    out::line(format!("next: {}", context.command("driver")));
+    let next = match done.target {
+        HandoffTarget::Resume => "driver".to_owned(),
+        HandoffTarget::Rollback => format!("recovery rollback {operation}"),
+    };
+    out::line(format!("next: {}", context.command(&next)));
     Ok(Exit::Done)
 }
 
