@@ -79,10 +79,10 @@ impl State {
             plan.changes.iter().map(|change| change.slot.group.clone()).collect();
         groups.dedup();
         for group in groups {
-            // What is being taken back goes on so, unless its group is declared anew.
-            let goes_back = self.operations.get(&group).is_some_and(Open::goes_back);
-            if goes_back && (back.contains(&group) || old.group(&group) == self.shape.group(&group))
-            {
+            // What is under way goes on as it is, and keeps its own way back, unless its group is declared anew.
+            let is_same = old.group(&group) == self.shape.group(&group);
+            let goes_on = |open: &Open| is_same || (open.goes_back() && back.contains(&group));
+            if self.operations.get(&group).is_some_and(goes_on) {
                 continue;
             }
             if self.is_unreadable(&group) && self.shape.group(&group).is_some_and(|g| g.count > 0) {

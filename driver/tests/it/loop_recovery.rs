@@ -207,6 +207,24 @@ fn what_is_resumed_goes_on_where_it_was() {
     stand.world.lawful();
 }
 
+/// D3: a newer declaration takes the place of operations of the groups that it changes; another one goes on as itself,
+/// with what it is taken back to.
+#[test]
+fn a_change_of_another_group_leaves_an_operation_and_its_way_back() {
+    let stand = stand();
+    let run = stand.up(&[("db", 2), ("web", 1)]);
+    stand.world.script(CommandKind::DestroyLease, Some("db-1"), 1, Act::Block);
+    run.edit(&stand.declare(&[("db", 1), ("web", 1)]));
+    stand.world.until("the destroy waits", |land| land.count(CommandKind::DestroyLease) == 1);
+    let open = newest(&stand).row;
+    run.edit(&stand.declare(&[("db", 1), ("web", 2)]));
+    run.until("web is done", |view| view.ready >= 3);
+    let still = stand.journal().operation(open.id).unwrap().unwrap().row;
+    assert_eq!(still.status, OperationStatus::Active);
+    assert_eq!(still.compensation.and_then(|kept| kept.before).map(|spec| spec.count), Some(2));
+    run.kill();
+}
+
 /// A release closes the operation where it stands; the driver goes on towards the shape under a new one.
 #[test]
 fn what_is_released_is_planned_anew() {
