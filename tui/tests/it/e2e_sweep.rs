@@ -60,9 +60,13 @@ fn makes_good_up(world: &World, point: u32) {
         let now = [pids[&slot]];
         assert_eq!(before, now, "point {point}: {slot} was not adopted: {}", told(world, &slot));
     }
-    // The rest of a creation that was broken off stands under a hidden name, and is no lease.
-    let leases = || world.leases().into_iter().filter(|name| !name.starts_with('.')).count();
-    until_true("each node has one lease", || leases() == NODES as usize);
+    until_true("each node has one lease", || leases(world) == NODES);
+}
+
+/// How many leases there are. The rest of a creation that was broken off stands under a hidden name, and is none.
+fn leases(world: &World) -> u32 {
+    let named = world.leases().into_iter().filter(|name| !name.starts_with('.'));
+    u32::try_from(named.count()).unwrap()
 }
 
 fn makes_good_down(world: &World, point: u32) {
@@ -111,7 +115,7 @@ fn open(world: &World) -> Option<String> {
 /// What the live shape runs, once everything is as it says.
 fn runs(world: &World) -> String {
     assert_eq!(world.pids().len(), UPDATED as usize);
-    until_true("each node has one lease", || world.leases().len() == UPDATED as usize);
+    until_true("each node has one lease", || leases(world) == UPDATED);
     world.status()["groups"][0]["command"][1].as_str().unwrap().to_owned()
 }
 
