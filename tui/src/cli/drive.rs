@@ -19,8 +19,8 @@ use super::{
     values::{Listening, LogFormat},
 };
 
-/// How often the status is told anew while the run moves by itself towards a due time.
-const STATUS_PERIOD: Duration = Duration::from_secs(10);
+/// How often the status is told, where it is another.
+const STATUS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Drives the run and follows its file.
 pub(crate) async fn run(
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     tracing::info!(run = %context.loaded.shape.run, state = %context.paths.dir().display(), "driving");
     let mut driving = std::pin::pin!(driver.run());
     let mut published = handle.published();
-    let period = notifier.period().unwrap_or(STATUS_PERIOD);
+    let period = notifier.period().map_or(STATUS_PERIOD, |period| period.min(STATUS_PERIOD));
     let mut next = Instant::now() + period;
     let mut is_ready = false;
     let (turned, mut turns) = mpsc::channel(1);
@@ -60,17 +60,16 @@ pub(crate) async fn run(
                 notifier.stopping();
                 handle.stop(reason);
             }
-            Ok(()) = published.changed() => {
+            // How the run stands costs as much as a view of it: nobody computes it for nobody, or more often than is read.
+            Ok(()) = published.changed(), if !is_ready && notifier.is_active() => {
                 let latest = published.borrow_and_update().clone();
-                if is_ready {
-                    notifier.status(stand(&latest));
-                } else if latest.has_looked() {
+                if latest.has_looked() {
                     is_ready = true;
                     notifier.ready(stand(&latest));
                 }
             }
             Some(()) = turns.recv() => notifier.alive(),
-            () = tokio::time::sleep_until(next) => {
+            () = tokio::time::sleep_until(next), if notifier.is_active() => {
                 next = Instant::now() + period;
                 ask(handle.clone(), turned.clone());
                 if is_ready {

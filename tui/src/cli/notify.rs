@@ -59,6 +59,11 @@ impl Notifier {
         Ok(Self { socket, watchdog: watchdog(), told: String::new() })
     }
 
+    /// True if there is a service manager to be told.
+    pub(crate) const fn is_active(&self) -> bool {
+        self.socket.is_some()
+    }
+
     /// How often the watchdog wants to hear of us; half of its patience.
     pub(crate) fn period(&self) -> Option<Duration> {
         self.watchdog.filter(|_| self.socket.is_some()).map(|patience| patience / 2)
