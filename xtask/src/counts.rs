@@ -36,7 +36,7 @@ const fn case(workload: &'static str, sizes: (u32, u32), each: f64, growth: f64)
 /// counted as it is computed without the processor's help, which the tool does not know.
 const CASES: [Case; 7] = [
     case("steady", (10_000, 40_000), 0.3, 5.0),
-    case("burst", (1_000, 4_000), 285.0, 5.4),
+    case("burst", (2_000, 8_000), 285.0, 4.4),
     case("mixed", (3_000, 12_000), 1_080.0, 4.4),
     Case { of: Some(1), ..case("change", (1_000, 16_000), 19_500.0, 1.1) },
     case("life", (1_000, 4_000), 99_000.0, 4.4),
