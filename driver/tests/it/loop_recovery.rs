@@ -8,36 +8,14 @@ use driver::{
 };
 use reconciler_core::{
     checkpoint::{CheckpointClass, Direction, OperationCheckpoint},
-    desired::{Amount, NodeSpec, UpdatePolicy},
     effect::{CommandKind, FailureClass},
     hold::HoldCode,
     id::{OperationId, PlanHash},
 };
 
 use crate::stand::{Run, Stand, counts};
+use crate::updating::{other, stand};
 use crate::world::Act;
-
-/// Two nodes that may have one beside them.
-fn stand() -> Stand {
-    let mut stand = Stand::new(3);
-    stand.policy.update = UpdatePolicy {
-        max_surge: Amount::Nodes(1),
-        max_unavailable: Amount::Nodes(0),
-        ..UpdatePolicy::default()
-    };
-    stand.world.with(|land| land.twins = true);
-    stand
-}
-
-/// The same nodes with another command.
-fn other(stand: &Stand, command: &str) -> Edit {
-    let web = "web".parse().unwrap();
-    let shape = stand.shape(&[("web", 2)]);
-    let mut spec = NodeSpec::clone(&shape.group(&web).unwrap().spec);
-    spec.boot.command = vec![command.to_owned()];
-    let shape = shape.with_specs([(web, spec.into())]);
-    Edit::File { shape: Box::new(shape), digest: command.to_owned() }
-}
 
 fn recover(verb: RecoveryVerb, operation: OperationId) -> Edit {
     Edit::Recover { operation, verb }

@@ -1,43 +1,15 @@
 //! Laws of updates in the real loop: a driver that dies at any effect of one is followed by one that finishes it,
 //! and an update that fails is taken back by the driver itself (R171, R174, D4, D10).
 
-use driver::{Begin, view::Edit};
-use reconciler_core::{
-    desired::{Amount, NodeSpec, UpdatePolicy},
-    effect::{CommandKind, FailureClass},
-    id::GroupId,
-};
+use driver::Begin;
+use reconciler_core::effect::{CommandKind, FailureClass};
 
-use crate::stand::{Run, Stand};
+use crate::stand::Run;
+use crate::updating::{other, stand};
 use crate::world::Act;
 
 /// Effects of an update of two nodes with one to spare: each candidate up, each predecessor down.
 const UPDATE: usize = 2 * (4 + 2);
-
-fn web() -> GroupId {
-    "web".parse().unwrap()
-}
-
-/// Two nodes that may have one beside them.
-fn stand() -> Stand {
-    let mut stand = Stand::new(3);
-    stand.policy.update = UpdatePolicy {
-        max_surge: Amount::Nodes(1),
-        max_unavailable: Amount::Nodes(0),
-        ..UpdatePolicy::default()
-    };
-    stand.world.with(|land| land.twins = true);
-    stand
-}
-
-/// The same nodes with another command.
-fn other(stand: &Stand, command: &str) -> Edit {
-    let shape = stand.shape(&[("web", 2)]);
-    let mut spec = NodeSpec::clone(&shape.group(&web()).unwrap().spec);
-    spec.boot.command = vec![command.to_owned()];
-    let shape = shape.with_specs([(web(), spec.into())]);
-    Edit::File { shape: Box::new(shape), digest: command.to_owned() }
-}
 
 fn replaced(run: &Run) {
     run.until("both are others", |view| {

@@ -23,4 +23,5 @@ mod loop_socket;
 mod loop_stop;
 mod loop_update;
 mod stand;
+mod updating;
 mod world;
