@@ -173,3 +173,17 @@ fn drop_killed(journal: Journal, dir: &Path) {
     std::fs::rename(dir.join("lock"), dir.join("lock.dead")).unwrap();
     std::fs::copy(dir.join("lock.dead"), dir.join("lock")).unwrap();
 }
+
+/// P4: a lease that nobody can read is taken anew with its operation, and stops neither the run nor its other leases.
+#[test]
+fn a_lease_that_cannot_be_read_is_taken_anew() {
+    let home = home();
+    let dir = home.path().join("run");
+    drop(begun(&dir));
+    let db = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+    assert_eq!(db.execute("UPDATE operation_lease SET owner = ''", []).unwrap(), 1);
+    drop(db);
+    let (journal, recovered) = open(&dir);
+    assert_eq!(recovered.unreadable.len(), 1);
+    assert_eq!(lease(&dir).lease.fence, journal.fence());
+}
