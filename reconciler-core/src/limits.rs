@@ -76,5 +76,34 @@ pub const HOOK_REPORT: Millis = Millis::from_secs(15);
 /// How old a look may be that promotes a candidate: older ones speak of the past (R173).
 pub const FRESH_LOOK: Millis = Millis::from_secs(30);
 
+/// The time from one question of a probe to the next if nothing is said.
+pub const PROBE_INTERVAL: Millis = Millis::from_secs(10);
+/// How long an answer to a probe may take if nothing is said.
+pub const PROBE_TIMEOUT: Millis = Millis::from_secs(3);
+/// The longest that an answer to a probe may be given: a node of which so long nothing is heard is not well.
+pub const PROBE_TIMEOUT_MAX: Millis = Millis::from_secs(30);
+/// The least time between two questions of a probe: more often, the asking is a load of its own.
+pub const PROBE_INTERVAL_MIN: Millis = Millis::new(100);
+/// The longest delay and the longest interval of a probe: a day.
+pub const PROBE_PERIOD_MAX: Millis = Millis::from_secs(86_400);
+/// Passes of a probe in a row that count if nothing is said.
+pub const PROBE_SUCCESSES: u32 = 1;
+/// Failures of a probe in a row that count if nothing is said.
+pub const PROBE_FAILURES: u32 = 3;
+/// The most of either that may be asked for.
+pub const PROBE_THRESHOLD_MAX: u32 = 100;
+/// Most arguments of a probe's command.
+pub const PROBE_ARGS_MAX: usize = 128;
+/// Most bytes of a probe's command.
+pub const PROBE_ARGS_LEN_MAX: usize = 16 * 1_024;
+/// Longest path of a probe's request.
+pub const PROBE_PATH_LEN_MAX: usize = 2_048;
+/// How often the nodes of one slot may be replaced for a failing liveness probe within the window, if nothing is said.
+pub const LIVENESS_RESTARTS: u32 = 3;
+/// The most that may be said: as many times are kept with the slot.
+pub const LIVENESS_RESTARTS_MAX: u32 = 100;
+/// The window of that budget if nothing is said.
+pub const LIVENESS_WINDOW: Millis = Millis::from_secs(300);
+
 /// Reasons why slots of one group are not as they should be that are told apart: as many as a person reads.
 pub const OUTSTANDING_MAX: usize = 16;

@@ -73,6 +73,8 @@ pub enum JoinMode {
     /// As soon as its workload has run for the settle time.
     #[default]
     None,
+    /// As soon as its startup probe passes, or at once where it has none: how long it ran counts for nothing.
+    Probe,
 }
 
 /// What a node of a group is.
@@ -103,6 +105,7 @@ impl NodeSpec {
                 "join",
                 Canon::text(match self.join {
                     JoinMode::None => "none",
+                    JoinMode::Probe => "probe",
                 }),
             ),
         ])

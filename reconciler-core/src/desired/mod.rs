@@ -5,6 +5,7 @@ mod group;
 mod hooks;
 mod policy;
 mod power;
+mod probe;
 pub mod revision;
 mod secret;
 mod shape;
@@ -18,6 +19,7 @@ pub use group::{
 pub use hooks::{Hook, HookPoint, Hooks};
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
 pub use power::Power;
+pub use probe::{LivenessBudget, Probe, ProbeCheck, ProbeKind, Probes};
 pub use secret::{SecretRef, SecretRefError, is_variable_name};
 pub use shape::{ClusterShape, ShapeError};
 pub use update::{Amount, OnFailure, UpdateMode, UpdatePolicy};

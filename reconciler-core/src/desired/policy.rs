@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gates, Hooks, UpdatePolicy};
+use super::{Gates, Hooks, Probes, UpdatePolicy};
 use crate::{canonical::Canon, limits, time::Millis};
 
 /// How long each kind of effect and stage may take.
@@ -104,6 +104,9 @@ pub struct Policy {
     /// What runs before and after starts and stops.
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
+    /// What is asked of its workload while it runs.
+    #[serde(default, skip_serializing_if = "Probes::is_empty")]
+    pub probes: Probes,
 }
 
 impl Default for Policy {
@@ -119,6 +122,7 @@ impl Default for Policy {
             after: Gates::new(),
             update: UpdatePolicy::default(),
             hooks: Hooks::default(),
+            probes: Probes::default(),
         }
     }
 }
@@ -147,9 +151,10 @@ impl Policy {
             ("after", Canon::object(after)),
             ("update", self.update.canon()),
         ];
-        // Left out where none is declared, so that a plan made before there were hooks keeps its hash.
+        // Left out where none is declared, so that a plan made before there were any keeps its hash.
         let hooks = (!self.hooks.is_empty()).then(|| ("hooks", self.hooks.canon()));
-        Canon::object(members.into_iter().chain(hooks))
+        let probes = (!self.probes.is_empty()).then(|| ("probes", self.probes.canon()));
+        Canon::object(members.into_iter().chain(hooks).chain(probes))
     }
 
     /// How many of `count` nodes may vanish unproven at once before the listing is not believed (D6).

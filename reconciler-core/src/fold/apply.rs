@@ -8,6 +8,7 @@ use super::{
     hooks,
     listing::Round,
     look::fold_look,
+    probe,
 };
 use crate::{
     effect::{CommandKind, Look, WorkloadState},
@@ -40,6 +41,13 @@ impl ClusterState {
             Fact::Exited { slot, attempt, workload, status, tail } => {
                 let verdict =
                     self.with(&slot, attempt, now, |f| fold_exit(f, &workload, &status, &tail));
+                self.heal_mass(&slot.group, now);
+                verdict
+            }
+            Fact::Probed { slot, attempt, session, kind, probe, answer } => {
+                let asked = (session, kind);
+                let verdict =
+                    self.with(&slot, attempt, now, |f| probe::answered(f, asked, &probe, answer));
                 self.heal_mass(&slot.group, now);
                 verdict
             }
@@ -129,6 +137,7 @@ fn release(f: &mut Folding<'_>) -> Verdict {
     let Some(hold) = f.record.hold.take() else { return Verdict::Unchanged };
     f.record.backoff = crate::observed::Backoff::default();
     f.record.retry = None;
+    f.record.revived.clear();
     if hold.code == HoldCode::ExitUnknown {
         ending::run_again(f);
     }

@@ -1,18 +1,20 @@
 //! The brake on mass remediation: when too much of a group looks broken at once by signs that prove nothing, the
 //! group is held instead of replaced (C9, D6).
 //!
-//! A sign is a listing that says that a workload ended, or that lacks a lease for the second time. An exit that was
+//! A sign is a listing that says that a workload ended, or that lacks a lease for the second time, or a liveness probe
+//! that fails. An exit that was
 //! seen, a look by id and an effect's own answer are proof; they never count here. A doubted node keeps its stage
 //! and is looked at by its id: what the look proves is acted on, what it clears was never broken.
 
 use alloc::{format, vec::Vec};
+use core::fmt::Display;
 
 use super::{NoteKind, Verdict, ending, folding::Folding};
 use crate::{
     desired::GroupKind,
     effect::{ExitStatus, OwnedLease, WorkloadState},
     hold::{Hold, HoldCode},
-    id::{AttemptId, GroupId, LogicalNodeId, ProviderName},
+    id::{AttemptId, GroupId, LogicalNodeId},
     limits,
     observed::{ClusterState, GroupState, NodeRecord},
     redact::Redacted,
@@ -33,7 +35,7 @@ impl ClusterState {
         &mut self,
         group: &GroupId,
         signs: &Signs,
-        provider: &ProviderName,
+        who: &dyn Display,
         now: Timestamp,
     ) -> bool {
         let Some(state) = self.group_mut(group) else { return true };
@@ -48,7 +50,7 @@ impl ClusterState {
             return false;
         }
         let text = format!(
-            "{provider} gives signs that {} of {} nodes are broken, after {recent} within the last {} minutes; at \
+            "{who} gives signs that {} of {} nodes are broken, after {recent} within the last {} minutes; at \
              most {} are believed without proof; nothing is created or destroyed, each is looked at by its id",
             signs.count,
             signs.known,
@@ -94,6 +96,7 @@ impl ClusterState {
 
     /// An operator believes the signs: what is still in doubt counts as ended.
     pub(super) fn believe_suspects(&mut self, group: &GroupId, now: Timestamp) {
+        self.believe_probes(group, now);
         let suspect = |record: &NodeRecord| record.suspect_since.is_some();
         for (slot, attempt) in self.group(group).map_or_else(Vec::new, |g| those(g, suspect)) {
             let _ended = self.with(&slot, attempt, now, |f| {

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::{
     NoteKind, StepEnd, Transition, Verdict, failure,
     folding::{Folding, ambiguity},
+    probe,
 };
 use crate::{
     desired::LogicalNodeSpec,
@@ -67,7 +68,9 @@ impl ClusterState {
                 f.record.retry = None;
                 Verdict::Applied
             }),
+            Transition::GiveUp(kind) => self.give_up(slot, side, kind, now),
             Transition::Retune(spec) => self.with_side(slot, side, now, |f| {
+                probe::retuned(f, &spec.policy.probes, side);
                 f.record.policy = spec.policy;
                 if !f.record.may_run() {
                     // What is started from now on is of that round; what runs is of an earlier one.
@@ -139,6 +142,9 @@ fn successor(record: &NodeRecord, spec: LogicalNodeSpec, now: Timestamp) -> Node
     backoff.not_before = None;
     let mut next = NodeRecord::fresh(spec, backoff, now);
     (next.second, next.spent) = (record.second.clone(), record.spent);
+    if same {
+        next.revived.clone_from(&record.revived);
+    }
     next
 }
 

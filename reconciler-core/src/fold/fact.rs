@@ -1,13 +1,13 @@
 //! What can be folded: facts, the transitions that a pass decides, and what a fold did with them.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
-    desired::LogicalNodeSpec,
+    desired::{LogicalNodeSpec, Probe, ProbeKind},
     effect::{EffectReport, ExitStatus, Listing, Look},
     hold::Hold,
     id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, SessionId},
-    observed::{DeleteReason, Handle, Pending, SessionStage},
+    observed::{DeleteReason, Handle, Pending, ProbeAnswer, SessionStage},
     reconcile::RolloutChange,
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -32,6 +32,8 @@ pub enum Transition {
     Expire,
     /// A stage ran out of time: the attempt failed.
     TimeOut,
+    /// Its startup or liveness probe fails: the attempt failed, if its budget and the state of its group allow (R176).
+    GiveUp(ProbeKind),
     /// The group is treated differently from now on.
     Retune(Box<LogicalNodeSpec>),
     /// The record makes no sense.
@@ -92,6 +94,21 @@ pub enum Fact {
         status: ExitStatus,
         /// Its last lines.
         tail: Redacted,
+    },
+    /// A workload was asked by one of its probes.
+    Probed {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session of the workload that was asked.
+        session: SessionId,
+        /// Which probe.
+        kind: ProbeKind,
+        /// What it was when it was asked; an answer to another one says nothing.
+        probe: Arc<Probe>,
+        /// What came of it.
+        answer: ProbeAnswer,
     },
     /// One attempt was looked at by its id.
     Looked {

@@ -57,6 +57,9 @@ impl Folding<'_> {
         if from != to || emptied {
             self.record.since = self.now;
         }
+        if self.record.stage.session().is_none() {
+            self.record.health = None;
+        }
         if from != to {
             self.tell(NoteKind::Stage { from: Some(from), to });
         }

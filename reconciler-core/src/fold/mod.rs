@@ -15,6 +15,7 @@ mod hooks;
 mod listing;
 mod look;
 mod presence;
+mod probe;
 mod report;
 mod rollout;
 mod saga;
@@ -23,5 +24,6 @@ mod stages;
 
 pub(crate) use apply::forbids_everything;
 pub use fact::{Fact, Transition, Verdict};
+pub(crate) use probe::is_believed;
 
 pub use crate::observed::{About, Note, NoteKind, Settlement, StepEnd};

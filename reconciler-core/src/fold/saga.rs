@@ -21,11 +21,11 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) const fn of(record: &NodeRecord) -> Self {
+    pub(super) fn of(record: &NodeRecord) -> Self {
         Self {
             failures: record.backoff.failures,
             had_workload: record.stage.has_workload(),
-            was_ready: record.stage.is_ready(),
+            was_ready: record.stage.is_ready() && !record.is_unready(),
         }
     }
 

@@ -129,7 +129,8 @@ impl GroupState {
         self.tally.get(Count::Seconds)
     }
 
-    /// How many nodes are in doubt: a listing lacked them, or said without proof that they ended.
+    /// How many nodes are in doubt: a listing lacked them, or said without proof that they ended, or their liveness
+    /// probe fails.
     pub fn doubted(&self) -> u32 {
         self.tally.get(Count::Doubted)
     }

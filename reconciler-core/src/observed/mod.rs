@@ -8,6 +8,7 @@ mod facts;
 mod fleet;
 mod group;
 mod groups;
+mod health;
 mod hooks;
 mod leaf;
 mod note;
@@ -23,6 +24,7 @@ pub use due::next_due;
 pub use facts::{MemberFacts, SessionFacts, SessionStage};
 pub use fleet::Fleet;
 pub use group::GroupState;
+pub use health::{Health, ProbeAnswer, ProbeVerdict, Trial};
 pub use hooks::{HookFacts, HookMark};
 pub use note::{About, Note, NoteKind, Settlement, StepEnd};
 pub use record::{

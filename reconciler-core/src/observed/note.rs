@@ -3,9 +3,9 @@
 use alloc::{boxed::Box, string::String};
 use core::fmt;
 
-use super::stage::StageName;
+use super::{health::ProbeVerdict, stage::StageName};
 use crate::{
-    desired::HookPoint,
+    desired::{HookPoint, ProbeKind},
     effect::ActionKind,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
@@ -112,6 +112,15 @@ pub enum NoteKind {
         /// True if it completed, false if the stop goes on without it.
         completed: bool,
     },
+    /// What a probe has shown amounts to something else now.
+    Probe {
+        /// Which.
+        kind: ProbeKind,
+        /// What.
+        verdict: ProbeVerdict,
+        /// What the last failure said; empty if it passes.
+        said: Redacted,
+    },
     /// A hold began.
     Held(HoldCode, Redacted),
     /// A hold ended.
@@ -149,6 +158,7 @@ impl NoteKind {
             | Self::Ambiguous(_)
             | Self::Adopted(_)
             | Self::Hook { .. }
+            | Self::Probe { .. }
             | Self::Held(..)
             | Self::Released(_)
             | Self::Orphan(..)
@@ -170,6 +180,7 @@ impl NoteKind {
             Self::Failure { .. } => "failure",
             Self::Ambiguous(_) | Self::Adopted(_) => "effect",
             Self::Hook { .. } => "hook",
+            Self::Probe { .. } => "probe",
             Self::Held(..) | Self::Released(_) => "hold",
             Self::Orphan(..) => "orphan",
             Self::Blind(..) | Self::Paused(_) => "provider",
@@ -197,6 +208,15 @@ impl fmt::Display for NoteKind {
             }
             Self::Hook { point, completed: false } => {
                 write!(f, "goes on without its {} hook", point.as_str())
+            }
+            Self::Probe { kind, verdict: ProbeVerdict::Failing, said } => {
+                write!(f, "the {} probe fails: {said}", kind.as_str())
+            }
+            Self::Probe { kind, verdict: ProbeVerdict::Passing, .. } => {
+                write!(f, "the {} probe passes", kind.as_str())
+            }
+            Self::Probe { kind, verdict: ProbeVerdict::Unproven, .. } => {
+                write!(f, "the {} probe is asked anew", kind.as_str())
             }
             Self::Held(code, text) => write!(f, "held, {}: {text}", code.as_str()),
             Self::Released(code) => write!(f, "no longer held ({})", code.as_str()),

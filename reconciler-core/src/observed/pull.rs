@@ -26,6 +26,12 @@ pub(super) fn pull_in(record: &mut NodeRecord, now: Timestamp) {
     past(&mut record.since);
     record.missing_since.iter_mut().for_each(past);
     record.suspect_since.iter_mut().for_each(past);
+    record.revived.iter_mut().for_each(past);
+    if let Some(health) = &mut record.health {
+        for trial in [&mut health.startup, &mut health.liveness, &mut health.readiness] {
+            past(&mut trial.since);
+        }
+    }
     match &mut record.stage {
         NodeStage::LeaseCreated { probe_at: Some(at), .. } => within(at, limits::ENDPOINT_PROBE),
         NodeStage::BootstrapRunning { settle_at, .. } => within(settle_at, policy.settle),

@@ -1,10 +1,11 @@
 //! One slot's record: the present attempt, its stage, the axes beside the stage, and the attempt beside it.
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
+    health::Health,
     hooks::{HookFacts, HookMark},
     stage::NodeStage,
 };
@@ -189,6 +190,12 @@ pub struct NodeRecord {
     /// What the hooks of this attempt have done.
     #[serde(default, skip_serializing_if = "HookFacts::is_empty")]
     pub hooks: HookFacts,
+    /// What the probes of its workload have shown, if any was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Box<Health>>,
+    /// When its slot was lately given a new node because the liveness probe failed, the oldest first (R176).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revived: Vec<Timestamp>,
     /// Where the due index has it; derived, so not stored.
     #[serde(skip)]
     pub(crate) due: Option<Timestamp>,
@@ -225,6 +232,8 @@ impl NodeRecord {
             second: None,
             spent: AttemptOrdinal::new(0),
             hooks: HookFacts::default(),
+            health: None,
+            revived: Vec::new(),
             due: None,
             settled: false,
         }
@@ -252,6 +261,8 @@ impl NodeRecord {
             && self.ambiguity.is_none()
             && self.hold.is_none()
             && self.second.is_none()
+            && !self.is_unready()
+            && self.gives_up().is_none()
     }
 
     /// The present attempt, then the one beside it.
@@ -285,26 +296,9 @@ impl NodeRecord {
         used.unwrap_or(self.spent).max(self.spent).next()
     }
 
-    /// Since when the node serves, in the stages in which it does.
-    pub const fn ready_since(&self) -> Option<Timestamp> {
-        match &self.stage {
-            NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, .. } => {
-                Some(member.ready_at)
-            }
-            NodeStage::New
-            | NodeStage::LeaseRequested
-            | NodeStage::LeaseCreated { .. }
-            | NodeStage::EndpointKnown { .. }
-            | NodeStage::BootstrapRunning { .. }
-            | NodeStage::SwactorJoined { .. }
-            | NodeStage::Failed { .. }
-            | NodeStage::Destroyed { .. } => None,
-        }
-    }
-
-    /// True if it serves: ready, not being deleted.
-    pub const fn is_ready(&self) -> bool {
-        self.stage.is_ready() && self.deletion.is_none()
+    /// True if it serves: it joined, its readiness probe passes if it has one, and it is not being deleted.
+    pub fn is_ready(&self) -> bool {
+        self.stage.is_ready() && self.deletion.is_none() && !self.is_unready()
     }
 
     /// True if an effect is on its way, or one's outcome is not known.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{record::NodeRecord, stage::StageName};
-use crate::id::RevisionDigest;
+use crate::{desired::ProbeKind, id::RevisionDigest};
 
 /// What is counted of a record beside its stage; a bit each in its [`Marks`].
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Count {
     Failing,
     /// A provider may hold something for the present attempt.
     Owning,
-    /// A listing lacked it, or said without proof that it ended.
+    /// A listing lacked it, or said without proof that it ended, or its liveness probe fails.
     Doubted,
     /// Its workload was started, and runs or ended well.
     Started,
@@ -85,11 +85,16 @@ fn own_bits(record: &NodeRecord) -> u16 {
         | bit(Count::Busy, record.is_open())
         | bit(Count::Failing, record.backoff.failures > 0)
         | bit(Count::Owning, record.may_own())
-        | bit(Count::Doubted, record.missing_since.or(record.suspect_since).is_some())
+        | bit(Count::Doubted, is_doubted(record))
         | bit(Count::Started, record.is_started())
         | bit(Count::Completed, record.is_completed())
         | bit(Count::Gone, record.is_destroyed())
         | bit(Count::Stuck, record.is_stuck())
+}
+
+fn is_doubted(record: &NodeRecord) -> bool {
+    let unseen = record.missing_since.or(record.suspect_since).is_some();
+    unseen || record.gives_up() == Some(ProbeKind::Liveness)
 }
 
 /// Counts over a group's records.

@@ -11,6 +11,7 @@ mod lifecycle;
 mod link;
 mod openers;
 mod predicted;
+mod probing;
 mod project;
 mod step;
 mod stored;

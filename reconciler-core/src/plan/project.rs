@@ -18,6 +18,7 @@ use super::{
     link::{in_places, linked},
     openers::Openers,
     predicted::Predicted,
+    probing::{awaits_probe, passes},
     step::{Condition, PlanStep, inverse},
     stored::{Specs, hash_plan},
 };
@@ -157,6 +158,8 @@ struct Projection<'a> {
     has_jobs: bool,
     /// Slots whose job may end well.
     jobs: BTreeSet<LogicalNodeId>,
+    /// Slots with a probe that is to pass.
+    probed: BTreeSet<LogicalNodeId>,
     parked: Parked,
     steps: Vec<PlanStep>,
     specs: Specs,
@@ -180,6 +183,7 @@ impl<'a> Projection<'a> {
         Self {
             has_jobs,
             jobs: work.iter().filter(|_| has_jobs).filter(ends).cloned().collect(),
+            probed: work.iter().filter(|slot| awaits_probe(observed, slot)).cloned().collect(),
             state: observed.predicted(&work),
             steps: Vec::with_capacity(work.len().saturating_mul(STEPS_OF_A_LIFE)),
             work,
@@ -201,7 +205,7 @@ impl<'a> Projection<'a> {
         let mut now = start;
         self.finish_pending(now);
         for _ in 0..rounds {
-            if self.round(now) || self.finish_jobs(now) {
+            if self.round(now) || self.finish_probes(now) || self.finish_jobs(now) {
                 continue;
             }
             // Nothing moved: time jumps to the next moment at which something falls due.
@@ -262,6 +266,8 @@ impl<'a> Projection<'a> {
         plan.second_looks.iter().for_each(|slot| self.sees(slot, now));
         self.state.forget_deadlines();
         let mut changed = self.state.take_dirty();
+        let awaits = changed.iter().filter(|slot| awaits_probe(&self.state, slot));
+        self.probed.extend(awaits.cloned());
         if self.has_jobs {
             let ends =
                 |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
@@ -286,6 +292,17 @@ impl<'a> Projection<'a> {
         let (slot, visibility) = (slot.clone(), Millis::ZERO);
         let fact = Fact::Looked { slot, attempt, look, visibility };
         let _seen = self.state.fold(fact, now);
+    }
+
+    /// Probes pass, once nothing else is left to do; true if there were any to pass.
+    fn finish_probes(&mut self, now: Timestamp) -> bool {
+        let slots = core::mem::take(&mut self.probed);
+        let passed = passes(&self.state, &slots);
+        for fact in &passed {
+            self.fold(fact.clone(), now);
+        }
+        self.work.extend(self.state.take_dirty());
+        !passed.is_empty()
     }
 
     /// Jobs whose node serves end well, once nothing else is left to do; true if there were any.

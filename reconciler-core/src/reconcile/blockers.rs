@@ -71,6 +71,8 @@ impl Rung {
             | Self::AwaitEndpoint
             | Self::Settling
             | Self::Stabilising
+            | Self::AwaitProbe(..)
+            | Self::GiveUp(_)
             | Self::AwaitTurn { .. }
             | Self::AwaitOthersGone { .. }
             | Self::AwaitCandidate(_)
@@ -136,6 +138,7 @@ impl Sight<'_> {
                 named.map(Blocker::only).collect()
             }
             Rung::Off => led(String::from("it is off")),
+            Rung::AwaitProbe(kind, ..) => led(format!("its {} probe", kind.as_str())),
             Rung::Turn { ready, want } => led(format!("{ready} of {want} nodes are ready")),
             Rung::Steady
             | Rung::Working
@@ -156,6 +159,7 @@ impl Sight<'_> {
             | Rung::AwaitEndpoint
             | Rung::Settling
             | Rung::Stabilising
+            | Rung::GiveUp(_)
             | Rung::AwaitTurn { .. }
             | Rung::AwaitOthersGone { .. }
             | Rung::AwaitCandidate(_)

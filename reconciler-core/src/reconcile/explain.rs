@@ -14,16 +14,18 @@ use super::{
     blockers::Blocker,
     reason::{Reason, Rung},
     sight::Sight,
+    trials,
 };
 use crate::{
     desired::ClusterShape,
     effect::CommandKind,
-    hold::Hold,
+    hold::{Hold, HoldCode},
     id::LogicalNodeId,
     observed::{
         ClusterState, DeleteReason, Failing, GroupState, HookFacts, Hooked, NodeStage, Side,
         next_due,
     },
+    redact::Redacted,
     time::Timestamp,
 };
 
@@ -119,6 +121,7 @@ impl Sight<'_> {
         if let Some(lease) = record.stage.lease() {
             facts.push(("lease", text(&lease.id)));
         }
+        facts.extend(trials::facts(record));
         let HookFacts { passed, completed, doubt, stopped: _ } = &record.hooks;
         let hooks =
             [("hook done", passed), ("hook completed", completed), ("hook in doubt", doubt)];
@@ -158,7 +161,9 @@ impl Sight<'_> {
             | Rung::Stabilising
             | Rung::Working
             | Rung::TimeOut
-            | Rung::AwaitEndpoint => self.times(facts),
+            | Rung::AwaitEndpoint
+            | Rung::AwaitProbe(..)
+            | Rung::GiveUp(_) => self.times(facts),
             Rung::Expire | Rung::EffectPending(_) => self.pending(facts),
             Rung::Ambiguous(_) => self.ambiguity(facts),
             Rung::GroupHeld(code) => {
@@ -167,14 +172,7 @@ impl Sight<'_> {
                     self.update(facts);
                 }
             }
-            Rung::Held(code, why) => match self.record.and_then(|record| record.hold.as_ref()) {
-                Some(known) if known.code == *code => hold(Some(known), facts),
-                // A record that contradicts itself: the hold begins with this very decision.
-                Some(_) | None => {
-                    facts.push(("hold", text(code.as_str())));
-                    facts.push(("because", text(why)));
-                }
-            },
+            Rung::Held(code, why) => self.held(*code, why, facts),
             Rung::Retry { .. } => self.retry(facts),
             Rung::ProviderPaused => self.pause(facts),
             Rung::Parallelism => self.provider(facts),
@@ -188,6 +186,15 @@ impl Sight<'_> {
             | Rung::Observing
             | Rung::Verifying
             | Rung::Promote => self.update(facts),
+        }
+    }
+
+    /// The hold of the record; one that contradicts itself is held with this very decision.
+    fn held(&self, code: HoldCode, why: &Redacted, facts: &mut Facts) {
+        let known = self.record.and_then(|record| record.hold.as_ref());
+        match known.filter(|known| known.code == code) {
+            Some(known) => hold(Some(known), facts),
+            None => facts.extend([("hold", text(code.as_str())), ("because", text(why))]),
         }
     }
 

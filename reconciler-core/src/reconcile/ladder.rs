@@ -9,12 +9,13 @@ use super::{
     decision::{Decision, GroupContext, wait},
     hooks,
     power::{is_behind, powered, runs_again, stop},
+    probes,
     reason::Rung,
     room::{past_freeze, past_gates, within_room},
     turn,
 };
 use crate::{
-    desired::{HookPoint, JoinMode, LogicalNodeSpec, RunNodeGroupSpec},
+    desired::{HookPoint, JoinMode, LogicalNodeSpec, ProbeKind, RunNodeGroupSpec},
     effect::{Action, NodeManagerCommand},
     fold::{Transition, forbids_everything},
     hold::{Hold, HoldCode},
@@ -74,6 +75,7 @@ pub(super) fn decide(
         .or_else(|| unresolved(record, now))
         .or_else(|| held_back(record, group, now))
         .or_else(|| powered(record, wanted, group))
+        .or_else(|| probes::gives_up(record, group, now))
         .unwrap_or_else(|| {
             let step = by_stage(record, group.shape.uuid, now);
             within_room(past_gates(past_freeze(step, record, group), group), group)
@@ -269,27 +271,16 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
                 None => Decision::Command(NodeManagerCommand::LookupEndpoint(lease.clone())),
             }
         }
-        NodeStage::BootstrapRunning { settle_at, .. } => {
-            if let Some(hook) = hooks::due(record, HookPoint::PostStart, run) {
-                return hook;
-            }
-            let joined = match record.spec.join {
-                JoinMode::None => now >= *settle_at,
-            };
-            if joined {
-                return Decision::Move(Transition::Settle);
-            }
-            if now >= record.since.after(timeouts.bootstrap) {
-                return Decision::Move(Transition::TimeOut);
-            }
-            wait(Rung::Settling, Some(*settle_at))
-        }
+        NodeStage::BootstrapRunning { settle_at, .. } => joins(record, *settle_at, run, now),
         NodeStage::SwactorJoined { lease, session, .. } => {
             Decision::Command(NodeManagerCommand::BootstrapConvergenceObserved {
                 lease: lease.clone(),
                 session: session.id,
                 workload: session.workload.clone(),
             })
+        }
+        NodeStage::HandedOff { .. } | NodeStage::Dormant { .. } if record.is_unready() => {
+            wait(probes::awaited(record, ProbeKind::Readiness), None)
         }
         NodeStage::HandedOff { stable_at, .. } if now >= *stable_at => {
             Decision::Move(Transition::Rest)
@@ -303,6 +294,29 @@ pub(super) fn by_stage(record: &NodeRecord, run: Uuid, now: Timestamp) -> Decisi
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => Decision::Steady,
     }
+}
+
+/// What a workload that was started still lacks before it counts as joined.
+fn joins(record: &NodeRecord, settle_at: Timestamp, run: Uuid, now: Timestamp) -> Decision {
+    if let Some(hook) = hooks::due(record, HookPoint::PostStart, run) {
+        return hook;
+    }
+    let settled = match record.spec.join {
+        JoinMode::None => now >= settle_at,
+        JoinMode::Probe => true,
+    };
+    let up = record.passes(ProbeKind::Startup);
+    if settled && up {
+        return Decision::Move(Transition::Settle);
+    }
+    let deadline = record.since.after(record.policy.timeouts.bootstrap);
+    if now >= deadline {
+        return Decision::Move(Transition::TimeOut);
+    }
+    if up {
+        return wait(Rung::Settling, Some(settle_at));
+    }
+    wait(probes::awaited(record, ProbeKind::Startup), Some(deadline))
 }
 
 fn start(

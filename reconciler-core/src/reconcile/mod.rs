@@ -16,11 +16,13 @@ mod outlook;
 mod parked;
 mod pass;
 mod power;
+mod probes;
 mod reason;
 mod rollout;
 mod room;
 mod second;
 mod sight;
+mod trials;
 mod turn;
 
 pub use blockers::Blocker;

@@ -241,6 +241,8 @@ impl Group<'_> {
             | Rung::Parallelism
             | Rung::AwaitEndpoint
             | Rung::Settling
+            | Rung::AwaitProbe(..)
+            | Rung::GiveUp(_)
             | Rung::Working
             | Rung::Candidate
             | Rung::Observing

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::gates::Lack;
 use crate::{
+    desired::ProbeKind,
     effect::ActionKind,
     fold::Transition,
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId},
-    observed::{DeleteReason, Freeze, NodeRecord},
+    observed::{DeleteReason, Freeze, NodeRecord, ProbeVerdict},
     redact::Redacted,
     time::Timestamp,
 };
@@ -101,6 +102,10 @@ pub enum Rung {
     Settling,
     /// It is ready, and has not been for long enough to count as stable.
     Stabilising,
+    /// Its probe does not pass: what the answers amount to, and what the last failure said.
+    AwaitProbe(ProbeKind, ProbeVerdict, Redacted),
+    /// Its probe fails, and ends the attempt.
+    GiveUp(ProbeKind),
     /// It is of another revision, and the budget of the update is used up.
     AwaitTurn {
         /// How many of the wanted nodes do not serve.
@@ -188,6 +193,10 @@ impl fmt::Display for Rung {
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
             Self::Stabilising => f.write_str("ready; waits for the stable interval"),
+            Self::AwaitProbe(kind, verdict, said) => await_probe(f, *kind, *verdict, said),
+            Self::GiveUp(kind) => {
+                write!(f, "its {} probe fails: the attempt is over", kind.as_str())
+            }
             Self::AwaitTurn { unavailable, unavailable_max, surge, surge_max } => {
                 in_turn(f, (*unavailable, *unavailable_max), (*surge, *surge_max))
             }
@@ -215,6 +224,22 @@ fn listed(f: &mut fmt::Formatter<'_>, before: &str, items: &[impl fmt::Display])
         write!(f, "{}{item}", if n > 0 { ", " } else { "" })?;
     }
     Ok(())
+}
+
+fn await_probe(
+    f: &mut fmt::Formatter<'_>,
+    kind: ProbeKind,
+    verdict: ProbeVerdict,
+    said: &Redacted,
+) -> fmt::Result {
+    let kind = kind.as_str();
+    match verdict {
+        ProbeVerdict::Failing => write!(f, "its {kind} probe fails")?,
+        ProbeVerdict::Unproven | ProbeVerdict::Passing => {
+            write!(f, "waits for its {kind} probe to pass")?;
+        }
+    }
+    if said.as_str().is_empty() { Ok(()) } else { write!(f, ": {said}") }
 }
 
 fn unknown(f: &mut fmt::Formatter<'_>, command: ActionKind) -> fmt::Result {
@@ -283,6 +308,8 @@ impl Rung {
             Self::AwaitEndpoint => "await-endpoint",
             Self::Settling => "settling",
             Self::Stabilising => "stabilising",
+            Self::AwaitProbe(..) => "await-probe",
+            Self::GiveUp(_) => "give-up",
             Self::AwaitTurn { .. } => "await-turn",
             Self::UpdatePaused => "update-paused",
             Self::AwaitOthersGone { .. } => "await-others-gone",
@@ -307,6 +334,7 @@ pub(super) fn rung_of(transition: &Transition) -> Rung {
         Transition::Rest => Rung::Rest,
         Transition::Expire => Rung::Expire,
         Transition::TimeOut => Rung::TimeOut,
+        Transition::GiveUp(kind) => Rung::GiveUp(*kind),
         Transition::Retune(_) => Rung::Retune,
         Transition::Hold(hold) => Rung::Held(hold.code, hold.text.clone()),
         Transition::Reap => Rung::Reap,

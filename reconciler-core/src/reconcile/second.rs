@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use super::{
     decision::{Decision, GroupContext, wait},
-    ladder,
+    ladder, probes,
     reason::Rung,
     room::{past_freeze, past_gates, within_spare_room},
 };
@@ -33,6 +33,7 @@ pub(super) fn decide(
         .or_else(|| begins_delete(record, wanted, group))
         .or_else(|| ladder::unresolved(record, now))
         .or_else(|| ladder::held_back(record, group, now))
+        .or_else(|| probes::gives_up(record, group, now))
         .or_else(|| promotes(second, group, now))
         .unwrap_or_else(|| {
             let step = ladder::by_stage(record, group.shape.uuid, now);
@@ -117,7 +118,7 @@ fn begins_delete(
     Some(Decision::Move(Transition::Retune(Box::new(spec))))
 }
 
-/// The gates of a promotion in their order: ready, observed for long enough, and seen to run just now.
+/// The gates of a promotion in their order: joined, every probe passed, observed for long enough, and seen to run just now.
 fn promotes(second: &Second, group: &GroupContext<'_>, now: Timestamp) -> Option<Decision> {
     let record = &second.record;
     if record.deletion.is_some() {
@@ -125,6 +126,9 @@ fn promotes(second: &Second, group: &GroupContext<'_>, now: Timestamp) -> Option
     }
     if let Some(freeze) = group.freeze.filter(|freeze| record.is_ready() && freeze.is_stalled()) {
         return Some(wait(Rung::of_freeze(freeze), None));
+    }
+    if let Some(kind) = record.unproven_probe().filter(|_| record.stage.is_ready()) {
+        return Some(wait(probes::awaited(record, kind), None));
     }
     let proven = record.ready_since()?.after(record.policy.update.observation);
     if proven > now {

@@ -111,6 +111,7 @@ pub(crate) fn new_identity(used: &mut BTreeSet<Uuid>, transition: &Transition) {
         | Transition::Rest
         | Transition::Expire
         | Transition::TimeOut
+        | Transition::GiveUp(_)
         | Transition::Retune(_)
         | Transition::Hold(_)
         | Transition::Reap

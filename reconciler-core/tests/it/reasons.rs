@@ -51,8 +51,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
             facts.extend([failures.to_string(), attempts.to_string(), ms(until)]);
         }
         Rung::BeginDelete(DeleteReason::Failed) => {
-            let NodeStage::Failed { failure, .. } = &record.stage else { panic!("it failed") };
-            facts.push(failure.message.to_string());
+            facts.push(failed(record));
         }
         Rung::BeginDelete(DeleteReason::Replaced) => facts.push(record.revision.short()),
         Rung::BeginDelete(DeleteReason::Undesired) => facts.push("count".to_owned()),
@@ -85,9 +84,16 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::Candidate
         | Rung::Observing
         | Rung::Verifying
-        | Rung::Promote => panic!("these need more than one record: {rung:?}"),
+        | Rung::Promote
+        | Rung::AwaitProbe(..)
+        | Rung::GiveUp(_) => panic!("these need more than one record: {rung:?}"),
     }
     facts
+}
+
+fn failed(record: &NodeRecord) -> String {
+    let NodeStage::Failed { failure, .. } = &record.stage else { panic!("it failed") };
+    failure.message.to_string()
 }
 
 /// What a step names: itself, its lease, and for a lease the room that there is.

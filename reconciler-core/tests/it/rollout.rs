@@ -47,6 +47,7 @@ fn moves(plan: &ReconcilePlan) -> Vec<(String, String)> {
         | Transition::Rest
         | Transition::Expire
         | Transition::TimeOut
+        | Transition::GiveUp(_)
         | Transition::Retune(_)
         | Transition::Hold(_)
         | Transition::Reap

@@ -1,0 +1,276 @@
+//! What the probes of a workload have shown: pure counting, so that what a probe means is the same wherever it is run.
+//!
+//! Nothing is kept of an answer that tells nothing new: a fleet that is well writes nothing, however often it is asked.
+
+use alloc::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{record::NodeRecord, stage::NodeStage};
+use crate::{
+    desired::{Probe, ProbeKind},
+    id::SessionId,
+    limits,
+    redact::Redacted,
+    time::Timestamp,
+};
+
+/// What the answers so far amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeVerdict {
+    /// Too few answers.
+    #[default]
+    Unproven,
+    /// As many passes in a row as are asked for, and never since as many failures.
+    Passing,
+    /// As many failures in a row as are asked for, and never since as many passes.
+    Failing,
+}
+
+impl ProbeVerdict {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Unproven, Self::Passing, Self::Failing];
+
+    /// The word for it in messages and in texts of fleets.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unproven => "unproven",
+            Self::Passing => "passing",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+/// What came of asking once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeAnswer {
+    /// It passed.
+    Passed,
+    /// It failed, or gave no answer in time.
+    Failed(Redacted),
+    /// It could not be asked; that says nothing of the workload.
+    Unknown(Redacted),
+}
+
+/// What one probe has shown in one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trial {
+    /// What the answers amount to.
+    pub verdict: ProbeVerdict,
+    /// Since when.
+    pub since: Timestamp,
+    /// Passes in a row that speak against it.
+    pub passes: u32,
+    /// Failures in a row that speak against it.
+    pub failures: u32,
+    /// What the last failure that counted said, cleaned.
+    pub said: Redacted,
+    /// Why it could not be asked, if the last try told nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Redacted>,
+}
+
+impl Trial {
+    /// Counts `answer`; true if anything is known now that was not.
+    pub(crate) fn count(&mut self, answer: ProbeAnswer, probe: &Probe, now: Timestamp) -> bool {
+        let passed = match answer {
+            ProbeAnswer::Unknown(why) => {
+                let news = self.trouble.is_none();
+                self.trouble.get_or_insert(why);
+                return news;
+            }
+            ProbeAnswer::Passed => true,
+            ProbeAnswer::Failed(ref why) => {
+                if self.verdict != ProbeVerdict::Failing {
+                    self.said = why.clone();
+                }
+                false
+            }
+        };
+        let heard = self.trouble.take().is_some();
+        let (counts, against, verdict, wanted) = if passed {
+            (&mut self.passes, &mut self.failures, ProbeVerdict::Passing, probe.successes)
+        } else {
+            (&mut self.failures, &mut self.passes, ProbeVerdict::Failing, probe.failures)
+        };
+        let broken = core::mem::take(against) > 0;
+        if self.verdict == verdict {
+            return broken || heard;
+        }
+        *counts = counts.saturating_add(1);
+        if *counts >= wanted {
+            *self = Self { verdict, since: now, said: self.said.clone(), ..Self::default() };
+        }
+        true
+    }
+
+    /// True if `answer` would tell nothing that is not known.
+    pub const fn knows(&self, answer: &ProbeAnswer) -> bool {
+        match answer {
+            ProbeAnswer::Unknown(_) => self.trouble.is_some(),
+            ProbeAnswer::Passed => {
+                matches!(self.verdict, ProbeVerdict::Passing)
+                    && self.failures == 0
+                    && self.trouble.is_none()
+            }
+            ProbeAnswer::Failed(_) => {
+                matches!(self.verdict, ProbeVerdict::Failing)
+                    && self.passes == 0
+                    && self.trouble.is_none()
+            }
+        }
+    }
+
+    /// What was proven before the probe was another stands until the new one says otherwise.
+    pub(crate) fn vouched(since: Timestamp) -> Self {
+        Self { verdict: ProbeVerdict::Passing, since, ..Self::default() }
+    }
+}
+
+/// What the probes of one session have shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    /// Whose.
+    pub session: SessionId,
+    /// What the startup probe has shown.
+    pub startup: Trial,
+    /// What the liveness probe has shown.
+    pub liveness: Trial,
+    /// What the readiness probe has shown.
+    pub readiness: Trial,
+    /// True once a person said that the failing liveness probe is to be believed (C9).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub believed: bool,
+}
+
+impl Health {
+    /// What the probe of `kind` has shown.
+    pub const fn of(&self, kind: ProbeKind) -> &Trial {
+        match kind {
+            ProbeKind::Startup => &self.startup,
+            ProbeKind::Liveness => &self.liveness,
+            ProbeKind::Readiness => &self.readiness,
+        }
+    }
+
+    /// The same, to be counted on.
+    pub(crate) const fn of_mut(&mut self, kind: ProbeKind) -> &mut Trial {
+        match kind {
+            ProbeKind::Startup => &mut self.startup,
+            ProbeKind::Liveness => &mut self.liveness,
+            ProbeKind::Readiness => &mut self.readiness,
+        }
+    }
+}
+
+impl NodeRecord {
+    /// What the probe of `kind` has shown of the workload that runs.
+    pub fn trial(&self, kind: ProbeKind) -> Option<&Trial> {
+        let health = self.health.as_deref()?;
+        (self.stage.session() == Some(health.session)).then(|| health.of(kind))
+    }
+
+    /// What the answers of the probe of `kind` amount to.
+    pub fn verdict(&self, kind: ProbeKind) -> ProbeVerdict {
+        self.trial(kind).map_or(ProbeVerdict::Unproven, |trial| trial.verdict)
+    }
+
+    /// True if no probe of `kind` is declared, or it passes.
+    pub fn passes(&self, kind: ProbeKind) -> bool {
+        self.policy.probes.of(kind).is_none() || self.verdict(kind) == ProbeVerdict::Passing
+    }
+
+    /// The first declared probe that is not known to pass.
+    pub fn unproven_probe(&self) -> Option<ProbeKind> {
+        ProbeKind::ALL.into_iter().find(|kind| !self.passes(*kind))
+    }
+
+    /// True if it joined, and its readiness probe does not pass. A job that ended well is asked nothing more.
+    pub fn is_unready(&self) -> bool {
+        self.stage.is_ready() && !self.stage.is_completed() && !self.passes(ProbeKind::Readiness)
+    }
+
+    /// Since when the node serves, in the stages in which it does.
+    pub fn ready_since(&self) -> Option<Timestamp> {
+        match &self.stage {
+            NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, .. } => {
+                let passes = self.trial(ProbeKind::Readiness).map(|trial| trial.since);
+                Some(passes.map_or(member.ready_at, |since| member.ready_at.max(since)))
+            }
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::LeaseCreated { .. }
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::BootstrapRunning { .. }
+            | NodeStage::SwactorJoined { .. }
+            | NodeStage::Failed { .. }
+            | NodeStage::Destroyed { .. } => None,
+        }
+    }
+
+    /// The probe whose failure ends the attempt.
+    pub fn gives_up(&self) -> Option<ProbeKind> {
+        let ends = |kind: &ProbeKind| {
+            self.policy.probes.of(*kind).is_some() && self.verdict(*kind) == ProbeVerdict::Failing
+        };
+        [ProbeKind::Startup, ProbeKind::Liveness].into_iter().find(ends)
+    }
+
+    /// What is to be asked of the workload now, and when it may be asked first: the startup probe until it passed,
+    /// then the others.
+    pub fn probes(&self) -> impl Iterator<Item = (ProbeKind, &Arc<Probe>, Timestamp)> {
+        let started = self.started_at();
+        let probes = &self.policy.probes;
+        let up = match (&probes.startup, self.trial(ProbeKind::Startup)) {
+            (None, _) => started,
+            (Some(_), Some(trial)) if trial.verdict == ProbeVerdict::Passing => {
+                started.map(|at| at.max(trial.since))
+            }
+            (Some(_), _) => None,
+        };
+        let startup = probes
+            .startup
+            .as_ref()
+            .filter(|_| up.is_none() && self.verdict(ProbeKind::Startup) == ProbeVerdict::Unproven);
+        let startup = startup.and_then(|probe| Some((ProbeKind::Startup, probe, started?)));
+        let others = [ProbeKind::Liveness, ProbeKind::Readiness];
+        let others = others.into_iter().filter_map(move |kind| Some((kind, probes.of(kind)?, up?)));
+        let all = startup.into_iter().chain(others);
+        all.map(|(kind, probe, from)| (kind, probe, from.after(probe.initial_delay)))
+    }
+
+    /// When the workload that is to be asked was started, or joined where that is not known any more.
+    fn started_at(&self) -> Option<Timestamp> {
+        if self.deletion.is_some() || self.is_stopping() {
+            return None;
+        }
+        match &self.stage {
+            NodeStage::BootstrapRunning { session, .. }
+            | NodeStage::SwactorJoined { session, .. } => Some(session.started_at),
+            NodeStage::HandedOff { member, .. }
+            | NodeStage::Dormant { member, completed: None, .. } => Some(member.joined_at),
+            NodeStage::New
+            | NodeStage::LeaseRequested
+            | NodeStage::LeaseCreated { .. }
+            | NodeStage::EndpointKnown { .. }
+            | NodeStage::Dormant { completed: Some(_), .. }
+            | NodeStage::Failed { .. }
+            | NodeStage::Destroyed { .. } => None,
+        }
+    }
+
+    /// How often its slot was given a new node for a failing liveness probe within the window of the budget.
+    pub fn revived_within(&self, now: Timestamp) -> u32 {
+        let window = self.policy.probes.budget.window;
+        let recent = self.revived.iter().filter(|at| now.since(**at) < window).count();
+        u32::try_from(recent).unwrap_or(u32::MAX)
+    }
+
+    /// True if its slot counted as a sign of many broken nodes lately: one that fails over and over is one sign.
+    pub(crate) fn is_known_sign(&self, now: Timestamp) -> bool {
+        self.revived.iter().any(|at| now.since(*at) < limits::MASS_WINDOW)
+    }
+}

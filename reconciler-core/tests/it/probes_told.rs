@@ -1,0 +1,73 @@
+//! Probes in plans and in texts: what is predicted, when somebody is asked first, and what reads back.
+
+use std::sync::Arc;
+
+use reconciler_core::{
+    desired::ProbeKind,
+    fixture::{Catalogue, parse, print},
+    observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
+    plan::Scope,
+    time::Millis,
+};
+
+use crate::{
+    fleet::{RUN, T0, at, in_stage, of, stage, state},
+    plan_steps::plan_of,
+    probes::{answer, failed, probed, ready, unknown, web},
+};
+
+/// A plan takes it that every probe passes, as everything else: it settles, and says nothing of waiting.
+#[test]
+fn a_plan_comes_to_its_end_with_probes() {
+    let shape = web(3, &probed(&ProbeKind::ALL));
+    let plan = plan_of(&state([]), &shape, Scope::All, T0);
+    assert!(plan.blocked.is_empty(), "{:?}", plan.blocked);
+    assert_eq!(plan.steps.len(), 3 * 4);
+}
+
+/// When a probe may be asked first: after the start, and for the others after the startup probe passed.
+#[test]
+fn a_probe_is_asked_after_its_delay() {
+    let mut policy = probed(&ProbeKind::ALL);
+    for probe in [&mut policy.probes.startup, &mut policy.probes.readiness] {
+        Arc::make_mut(probe.as_mut().expect("a probe")).initial_delay = Millis::from_secs(7);
+    }
+    let shape = web(1, &policy);
+    let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+    let asked = |state: &ClusterState| {
+        let record = of(state, "web-0");
+        record.probes().map(|(kind, _, first)| (kind, first)).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&state), [(ProbeKind::Startup, at(7_000))]);
+    for _ in 0..2 {
+        let _counted =
+            answer(&mut state, "web-0", ProbeKind::Startup, ProbeAnswer::Passed, at(9_000));
+    }
+    assert_eq!(
+        asked(&state),
+        [(ProbeKind::Liveness, at(9_000)), (ProbeKind::Readiness, at(16_000))]
+    );
+}
+
+/// What probes have shown reads back from the text of a fleet, and from the journal.
+#[test]
+fn trials_read_back() {
+    let shape = web(1, &probed(&ProbeKind::ALL));
+    let mut state = state([ready(&shape, "web-0")]);
+    for _ in 0..2 {
+        let _counted = answer(&mut state, "web-0", ProbeKind::Startup, ProbeAnswer::Passed, at(3));
+    }
+    for given in [failed(), failed(), unknown()] {
+        let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, given, at(4));
+    }
+    let catalogue = Catalogue::of(&state, []);
+    let text = print(&state, &catalogue, RUN);
+    let trouble =
+        "liveness.failures=2 liveness.said=\"connection refused\" liveness.trouble=\"no room\"";
+    assert!(text.contains(trouble), "{text}");
+    let read = parse(&text, &catalogue).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(of(&read, "web-0").health, of(&state, "web-0").health);
+    let kept = serde_json::to_string(&*of(&state, "web-0")).expect("it can be written");
+    let back: NodeRecord = serde_json::from_str(&kept).expect("it can be read");
+    assert_eq!(back.health, of(&state, "web-0").health);
+}
