@@ -21,6 +21,7 @@ use crate::{
     inbox::{Ask, StopReason, Wake},
     journaling::Untold,
     listings::Listings,
+    probing::Prober,
     publish::Published,
     state::State,
     view::DriverView,
@@ -56,6 +57,8 @@ pub(crate) struct Loop {
     pub(crate) pace: Duration,
     /// What came in and is not folded yet.
     pub(crate) facts: Waiting,
+    /// When workloads are asked by their probes.
+    pub(crate) prober: Prober,
     /// Attempts that are being looked at.
     pub(crate) looking: BTreeSet<(LogicalNodeId, AttemptId)>,
     /// Asks that wait for the first observation.

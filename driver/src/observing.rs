@@ -51,12 +51,14 @@ impl Loop {
         }
     }
 
-    /// Watches the workloads of a slot's attempts, of those that have one.
-    pub(crate) fn watch(&self, slot: &LogicalNodeId) {
+    /// Watches the workloads of a slot's attempts, of those that have one, and has them asked by their probes.
+    pub(crate) fn watch(&mut self, slot: &LogicalNodeId) {
         if self.state.mode == Mode::Waiting {
             return;
         }
-        let Some(record) = self.state.cluster.record(slot) else { return };
+        let (now, record) = (self.now(), self.state.cluster.record(slot));
+        self.prober.note(slot, record.map(AsRef::as_ref), now);
+        let Some(record) = record else { return };
         for record in record.attempts() {
             if let (Some(lease), Some(workload)) = (record.stage.lease(), record.stage.workload()) {
                 let (lease, workload) = (lease.clone(), workload.clone());
@@ -67,7 +69,7 @@ impl Loop {
     }
 
     /// Watches every workload: a driver that begins to drive knows none of them.
-    pub(crate) fn watch_all(&self) {
+    pub(crate) fn watch_all(&mut self) {
         let records: Vec<Arc<NodeRecord>> =
             self.state.cluster.groups().flat_map(|(_, g)| g.records().cloned()).collect();
         for record in records {
@@ -103,6 +105,11 @@ impl Loop {
                 let slot = looked.0;
                 let visibility = self.state.visibility(&slot, attempt);
                 ("look", Fact::Looked { slot, attempt, look, visibility })
+            }
+            Report::Probed { slot, attempt, session, kind, probe, answer } => {
+                let asked = (session, kind, probe);
+                let Some(fact) = self.take_answer((slot, attempt), asked, answer) else { return };
+                ("probe", fact)
             }
             Report::Exited { slot, attempt, workload, exit } => {
                 let (status, tail) = (exit.status, exit.tail);

@@ -205,6 +205,9 @@ impl Loop {
             self.look_for_missing();
         }
         self.audit();
+        if self.state.mode == Mode::Driving {
+            self.probe_due();
+        }
         while self.barrier.is_none() && Instant::now() >= self.next_pass && self.has_work() {
             self.one_pass();
         }
@@ -323,6 +326,8 @@ impl Loop {
             return earliest;
         }
         let earliest = self.news_at().map_or(earliest, |at| at.min(earliest));
+        let probe = self.prober.next_at().filter(|_| self.state.mode == Mode::Driving);
+        let earliest = probe.map_or(earliest, |at| at.min(earliest));
         let now = (self.clock)();
         let due = self.state.next_due().filter(|_| self.state.mode == Mode::Driving);
         match due {

@@ -252,6 +252,7 @@ pub fn start_on<E>(
         answers: Answers::default(),
         pace: options.pace,
         facts: Waiting::default(),
+        prober: crate::probing::Prober::default(),
         looking: std::collections::BTreeSet::new(),
         early: Vec::new(),
         open_commits: 0,

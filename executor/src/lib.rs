@@ -7,6 +7,7 @@
 
 pub mod conformance;
 pub mod dispatch;
+mod probe;
 pub mod provider;
 pub mod seam;
 pub mod secret;

@@ -39,6 +39,7 @@ impl Instantly {
             images: false,
             resources: false,
             hooks: false,
+            probes: false,
             secrets: false,
         };
         (Arc::new(Self { capabilities, owned, watched: Mutex::default(), calls }), told)

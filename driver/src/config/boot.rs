@@ -22,6 +22,9 @@ const VERIFY_TIMEOUT_DEFAULT: Millis = Millis::from_secs(30);
 /// The placeholder that gives a node without named ports one.
 const MAIN_PORT: &str = "{port}";
 
+/// What that port is called.
+const MAIN_NAME: &str = "main";
+
 /// Most ports of one node: each is held for as long as the node lives.
 const PORTS_MAX: usize = 64;
 
@@ -40,15 +43,26 @@ pub(super) struct Boot {
 }
 
 impl Boot {
-    /// Checks the placeholders of one text of a hook, which gets the ports that the node has and no other.
+    /// The names of the ports that the node has, one of its own for `{port}` included; nothing if they are in doubt.
+    pub(super) fn port_names(&self) -> Option<Vec<String>> {
+        let names = &self.spec.ports;
+        let main = names.is_empty() && self.has_port();
+        self.ports_sound.then(|| if main { vec![MAIN_NAME.to_owned()] } else { names.clone() })
+    }
+
+    fn has_port(&self) -> bool {
+        let boot = &self.spec;
+        let verify = boot.verify.iter().flat_map(|command| &command.argv);
+        let mut all = boot.command.iter().chain(boot.env.values()).chain(verify);
+        !boot.ports.is_empty() || all.any(|text| text.contains(MAIN_PORT))
+    }
+
+    /// Checks the placeholders of one text of a hook or probe, which gets the ports that the node has and no other.
     pub(super) fn check_hook(&self, text: &At<&str>, out: &mut Report) {
         let boot = &self.spec;
         check_placeholders(text, self.ports_sound.then_some(&boot.ports), out);
-        let verify = boot.verify.iter().flat_map(|command| &command.argv);
-        let mut all = boot.command.iter().chain(boot.env.values()).chain(verify);
-        let has_port = !boot.ports.is_empty() || all.any(|text| text.contains(MAIN_PORT));
-        if self.ports_sound && !has_port && text.value.contains(MAIN_PORT) {
-            let message = "`{port}` stands in a hook, and the node has no port";
+        if self.ports_sound && !self.has_port() && text.value.contains(MAIN_PORT) {
+            let message = "`{port}` stands here, and the node has no port";
             let hint = "name one in `ports` of [group.NAME.boot]";
             out.push(Diagnostic::new(text.span.clone(), message).hint(hint));
         }
@@ -99,9 +113,18 @@ pub(super) fn owned(texts: &[At<&str>]) -> Vec<String> {
 
 /// The command of a boot section, of a verify entry or of a hook.
 pub(super) fn command<'d>(section: &Section<'d>, out: &mut Report) -> Vec<At<&'d str>> {
-    let Some(command) = section.texts("command", out) else { return Vec::new() };
-    let hint = "name the program and its arguments: command = [\"…\"]";
-    let written = section.raw("command").and_then(|v| v.get_ref().as_array()).map(|a| a.len());
+    command_at("command", section, out)
+}
+
+/// The command under `key`.
+pub(super) fn command_at<'d>(
+    key: &str,
+    section: &Section<'d>,
+    out: &mut Report,
+) -> Vec<At<&'d str>> {
+    let Some(command) = section.texts(key, out) else { return Vec::new() };
+    let hint = format!("name the program and its arguments: {key} = [\"…\"]");
+    let written = section.raw(key).and_then(|v| v.get_ref().as_array()).map(|a| a.len());
     if written == Some(0) {
         out.push(Diagnostic::new(command.span, "the command is empty").hint(hint));
     } else if let Some(program) = command.value.first().filter(|program| program.value.is_empty()) {

@@ -13,7 +13,7 @@ use super::{
     boot,
     diagnostic::{Diagnostic, Report},
     gates::{self, Declared},
-    keys, policy,
+    keys, policy, probes,
     provider::{self, Providers},
     reader::{At, Section, wrong_type},
     shape,
@@ -83,9 +83,10 @@ fn one(
     let capabilities = provider.as_ref().and_then(|name| providers.capabilities(name));
     let shape = shape::read(&section, capabilities, out);
     let boot = boot::read(&section, capabilities, out);
-    let join = join(&section, out);
+    let (join, joined) = join(&section, out);
     let declared = Declared::read(name, &section, out);
     let policy = policy::read(&section, &boot, capabilities, out);
+    probes::check_join(joined, join, &policy.probes, out);
     let policy = Policy { kind: declared.kind(), after: declared.gates(), ..policy };
     gates.push(declared);
     let power = power(&section, out);
@@ -126,18 +127,20 @@ fn role(section: &Section<'_>, out: &mut Report) -> Option<String> {
     Some(role.value.to_owned())
 }
 
-fn join(section: &Section<'_>, out: &mut Report) -> JoinMode {
+/// The join mode, and where it stands if it does.
+fn join(section: &Section<'_>, out: &mut Report) -> (JoinMode, Option<Range<usize>>) {
     let join = section.sub("join", &keys::JOIN, out);
-    if let Some(mode) = join.text("mode", out) {
-        let (message, hint) = match mode.value {
-            "none" => return JoinMode::None,
-            "agent" | "probe" => (
-                format!("join mode `{}` is not available in this version", mode.value),
-                "use mode = \"none\": a node counts as joined once it has run for `settle`",
-            ),
-            _ => (format!("unknown join mode `{}`", mode.value), "use mode = \"none\""),
-        };
-        out.push(Diagnostic::new(mode.span, message).hint(hint));
-    }
-    JoinMode::None
+    let Some(mode) = join.text("mode", out) else { return (JoinMode::None, None) };
+    let span = Some(mode.span.clone());
+    let (message, hint) = match mode.value {
+        "none" => return (JoinMode::None, span),
+        "probe" => return (JoinMode::Probe, span),
+        "agent" => (
+            "join mode `agent` is not available in this version".to_owned(),
+            "use mode = \"none\", or mode = \"probe\" for a node that its probes speak for",
+        ),
+        _ => (format!("unknown join mode `{}`", mode.value), "use \"none\" or \"probe\""),
+    };
+    out.push(Diagnostic::new(mode.span, message).hint(hint));
+    (JoinMode::None, None)
 }

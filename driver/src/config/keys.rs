@@ -58,7 +58,7 @@ pub(super) const JOIN: Part =
 pub(super) const POLICY: Part = Part {
     what: "a policy",
     header: "[group.NAME.policy]",
-    keys: &["stable", "max_lost_per_pass", "restart", "timeouts", "update", "hooks"],
+    keys: &["stable", "max_lost_per_pass", "restart", "timeouts", "update", "hooks", "probes"],
 };
 /// How failures are followed up.
 pub(super) const RESTART: Part = Part {
@@ -100,9 +100,32 @@ pub(super) const HOOK: Part = Part {
     keys: &["command", "timeout"],
 };
 
-const PARTS: [&Part; 12] = [
+/// What is asked of a workload.
+pub(super) const PROBES: Part = Part {
+    what: "the probes",
+    header: "[group.NAME.policy.probes]",
+    keys: &["startup", "liveness", "readiness", "liveness_restarts", "liveness_window"],
+};
+/// One probe.
+pub(super) const PROBE: Part = Part {
+    what: "a probe",
+    header: "an entry of [group.NAME.policy.probes]",
+    keys: &[
+        "exec",
+        "http",
+        "tcp",
+        "port",
+        "initial_delay",
+        "interval",
+        "timeout",
+        "successes",
+        "failures",
+    ],
+};
+
+const PARTS: [&Part; 14] = [
     &ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE, &HOOKS,
-    &HOOK,
+    &HOOK, &PROBES, &PROBE,
 ];
 
 /// True for a key of the format itself.

@@ -10,7 +10,7 @@ use reconciler_core::{
 use super::{
     boot::Boot,
     diagnostic::Report,
-    hooks, keys,
+    hooks, keys, probes,
     reader::Section,
     setting::{Setting, contradiction},
     update,
@@ -42,6 +42,7 @@ pub(super) fn read(
     let joins = Some(&settle).filter(|settle| settle.value < timeouts.bootstrap);
     let update = update::read(&policy, joins, out);
     let hooks = hooks::read(&policy, boot, capabilities, out);
+    let probes = probes::read(&policy, boot, capabilities, out);
     Policy {
         restart,
         timeouts,
@@ -51,6 +52,7 @@ pub(super) fn read(
         max_lost_per_pass: lost.map(|lost| lost.value),
         update,
         hooks,
+        probes,
         ..default
     }
 }

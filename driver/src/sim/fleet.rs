@@ -1,9 +1,11 @@
 //! The fleet of a story as the product declares it: groups, policies, shapes and the run's identity.
 
+use std::sync::Arc;
+
 use reconciler_core::{
     desired::{
-        Amount, BootSpec, ClusterShape, DesiredNodeShape, JoinMode, NodeSpec, Policy,
-        RestartPolicy, RunNodeGroupSpec, ShapeError, UpdatePolicy,
+        Amount, BootSpec, ClusterShape, DesiredNodeShape, JoinMode, NodeSpec, Policy, Probe,
+        ProbeCheck, Probes, RestartPolicy, RunNodeGroupSpec, ShapeError, UpdatePolicy,
     },
     id::{Generation, RunName, Uuid},
     time::Millis,
@@ -30,7 +32,23 @@ fn policy(group: &Group) -> Policy {
         kind: group.kind,
         after: after.collect(),
         update: UpdatePolicy { max_surge: Amount::Nodes(group.surge), ..UpdatePolicy::default() },
+        probes: if group.probed { probes() } else { Probes::default() },
         ..Policy::default()
+    }
+}
+
+/// Probes that a story of minutes has time for.
+fn probes() -> Probes {
+    let check = ProbeCheck::Exec { argv: vec!["ask".to_owned()] };
+    let every = |seconds, failures| {
+        let interval = Millis::from_secs(seconds);
+        Some(Arc::new(Probe { interval, failures, ..Probe::new(check.clone()) }))
+    };
+    Probes {
+        startup: every(2, 5),
+        liveness: every(5, 3),
+        readiness: every(3, 2),
+        ..Probes::default()
     }
 }
 

@@ -5,8 +5,8 @@
 use std::{sync::Arc, time::Duration};
 
 use executor::seam::{
-    Capabilities, EffectContext, Exit, Fencing, Leased, Provider, SessionObservation, SessionSink,
-    StartRequest, Work,
+    Capabilities, EffectContext, Exit, Fencing, Leased, ProbeAsk, Provider, SessionObservation,
+    SessionSink, StartRequest, Work,
 };
 use reconciler_core::{
     effect::{
@@ -14,12 +14,13 @@ use reconciler_core::{
         NodeRequest, OwnedLease, WorkloadState,
     },
     id::{AttemptId, LogicalNodeId, Uuid},
-    observed::{Endpoint, Handle, LeaseFacts, LeaseId, SessionStage},
+    observed::{Endpoint, Handle, LeaseFacts, LeaseId, ProbeAnswer, SessionStage},
     redact::Redacted,
 };
 
 use super::{
     act::Doing,
+    ailing::answer,
     land::{Land, Origin, Thing, doubt, endpoint, handle, lease_id, refusal, session_of},
     scene::{Scene, Stage},
     story::{Fate, Sight},
@@ -50,6 +51,7 @@ impl Ground {
             images: false,
             resources: false,
             hooks: false,
+            probes: true,
             secrets: false,
         };
         Self { stage, life, name, capabilities }
@@ -283,6 +285,13 @@ impl Provider for Ground {
                 if there { Ok(()) } else { Err(refusal(FailureClass::NotFound)) }
             },
         ))
+    }
+
+    fn probe<'a>(&'a self, ask: &'a ProbeAsk) -> Work<'a, ProbeAnswer> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            self.stage.with(|scene| answer(scene, ask))
+        })
     }
 
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {

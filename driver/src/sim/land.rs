@@ -12,7 +12,10 @@ use reconciler_core::{
 };
 use tokio::sync::watch;
 
-use super::story::{Fate, Sight};
+use super::{
+    ailing::Ailment,
+    story::{Fate, Sight},
+};
 
 /// How a thing came to be; of what nobody could know, nobody is asked to have known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +89,8 @@ pub(crate) struct Land {
     pub(crate) sights: VecDeque<(String, Sight)>,
     /// How many of the next looks show nothing.
     pub(crate) blind_looks: u32,
+    /// By slot: what is wrong with its workloads.
+    pub(crate) ailing: BTreeMap<String, Ailment>,
     /// Tells who watches that something happened.
     pub(crate) changes: watch::Sender<u64>,
 }
@@ -98,6 +103,7 @@ impl Default for Land {
             fates: Vec::new(),
             sights: VecDeque::new(),
             blind_looks: 0,
+            ailing: BTreeMap::new(),
             changes: watch::Sender::new(0),
         }
     }

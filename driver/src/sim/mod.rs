@@ -7,6 +7,7 @@
 //! Not here: anything that the product runs. Only this module swaps the journal, the providers and the clock.
 
 mod act;
+mod ailing;
 mod book;
 mod bug;
 mod bug_ground;

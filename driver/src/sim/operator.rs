@@ -161,6 +161,7 @@ fn edit(input: &Input, state: &State) -> Option<Edit> {
                 kind: live.policy.kind,
                 surge: 0,
                 after: None,
+                probed: false,
             };
             let spec = std::sync::Arc::new(fleet::spec(&group, *revision));
             let shape = state.shape.with_specs([(name.parse().ok()?, spec)]);
@@ -179,6 +180,8 @@ fn edit(input: &Input, state: &State) -> Option<Edit> {
         | Input::Listing(..)
         | Input::BlindLook
         | Input::Exit(..)
+        | Input::Ill(..)
+        | Input::Mute(..)
         | Input::Vanish(..)
         | Input::Foreign(..)
         | Input::Crash(..)

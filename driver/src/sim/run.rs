@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    ailing::Ailment,
     dice::Dice,
     fleet::{self, changed},
     land::{Origin, Thing},
@@ -185,6 +186,8 @@ impl Cast {
             | Input::Listing(..)
             | Input::BlindLook
             | Input::Exit(..)
+            | Input::Ill(..)
+            | Input::Mute(..)
             | Input::Vanish(..)
             | Input::Foreign(..)
             | Input::Clock(..)
@@ -221,6 +224,11 @@ fn world(scene: &mut Scene, input: &Input) {
             for id in scene.land.of_slot(slot) {
                 exit(scene, &id, *code);
             }
+        }
+        Input::Ill(slot, length) | Input::Mute(slot, length) => {
+            let until = scene.now().saturating_add(*length);
+            let ails = Ailment { until, mute: matches!(input, Input::Mute(..)) };
+            scene.land.ailing.insert(slot.clone(), ails);
         }
         Input::Vanish(slot) => {
             for id in scene.land.of_slot(slot) {

@@ -43,6 +43,9 @@ pub struct Group {
     pub surge: u32,
     /// The group that it waits for, and until when.
     pub after: Option<(String, GateCondition)>,
+    /// True if its nodes are asked by probes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub probed: bool,
 }
 
 /// An input and its time.
@@ -89,6 +92,10 @@ pub enum Input {
     BlindLook,
     /// The workload of a slot ends with this status.
     Exit(String, i32),
+    /// For so many milliseconds the workloads of a slot fail every probe.
+    Ill(String, u64),
+    /// For so many milliseconds the workloads of a slot cannot be asked.
+    Mute(String, u64),
     /// What a provider holds for a slot is gone.
     Vanish(String),
     /// A provider holds something with the run's mark that nobody here made.

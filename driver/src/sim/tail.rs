@@ -56,6 +56,7 @@ fn heal(scene: &mut Scene) {
     scene.land.fates.clear();
     scene.land.sights.clear();
     scene.land.blind_looks = 0;
+    scene.land.ailing.clear();
     scene.doom = None;
     scene.usurped = None;
     scene.slow_write = None;

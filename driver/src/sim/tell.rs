@@ -74,6 +74,7 @@ pub fn tell(seed: u64) -> Story {
             Timed { at, input: happening(kind, &groups, &mut dice) }
         })
         .collect();
+    let groups = asked(groups, &mut inputs, seed);
     inputs.sort_by_key(|timed| timed.at);
     Story { seed, bug: None, groups, inputs }
 }
@@ -99,7 +100,27 @@ fn fleet(dice: &mut Dice) -> Vec<Group> {
             kind,
             surge: small(dice.below(2)),
             after,
+            probed: false,
         });
+    }
+    groups
+}
+
+/// Some groups are asked by probes, and their nodes ail at times.
+///
+/// The dice are of its own, so that everything else in the story of a seed is as if there were no probes.
+fn asked(groups: Vec<Group>, inputs: &mut Vec<Timed>, seed: u64) -> Vec<Group> {
+    let mut dice = Dice::new(seed, "probes");
+    let groups: Vec<Group> =
+        groups.into_iter().map(|group| Group { probed: dice.one_in(3), ..group }).collect();
+    for group in groups.iter().filter(|group| group.probed) {
+        for _ in 0..dice.below(5) {
+            let slot = format!("{}-{}", group.name, dice.below(4));
+            let length = dice.between(1_000, 90_000);
+            let mute = dice.one_in(3);
+            let input = if mute { Input::Mute(slot, length) } else { Input::Ill(slot, length) };
+            inputs.push(Timed { at: dice.below(LENGTH_MS), input });
+        }
     }
     groups
 }

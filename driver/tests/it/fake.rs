@@ -43,6 +43,7 @@ impl ProviderFactory for Factory {
             images: false,
             resources: false,
             hooks: false,
+            probes: false,
             secrets: false,
         }
     }

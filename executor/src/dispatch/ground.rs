@@ -14,6 +14,9 @@ use crate::seam::Provider;
 /// Looks under way at one provider at most: enough to hide its latency, too few to be a herd.
 const LOOKS_MAX: usize = 8;
 
+/// Probes under way at one provider at most: many nodes are asked, and few of them at once.
+const PROBES_MAX: usize = 16;
+
 /// A provider and what limits the calls to it.
 pub(super) struct Ground {
     pub(super) name: ProviderName,
@@ -25,6 +28,7 @@ pub(super) struct Ground {
     /// Effects that were taken for here and not yet reported.
     pub(super) in_flight: AtomicUsize,
     pub(super) looks: Arc<Semaphore>,
+    pub(super) probes: Arc<Semaphore>,
     /// True while a listing is under way.
     pub(super) listing: AtomicBool,
     make: Lane,
@@ -43,6 +47,7 @@ impl Ground {
             most: share,
             in_flight: AtomicUsize::new(0),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),
+            probes: Arc::new(Semaphore::new(PROBES_MAX)),
             listing: AtomicBool::new(false),
             make: Lane::default(),
             tend: Lane::default(),

@@ -3,9 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use reconciler_core::{
+    desired::{Probe, ProbeKind},
     effect::{EffectReport, Listing, Look},
     id::{AttemptId, LogicalNodeId, ProviderName, SessionId},
-    observed::Handle,
+    observed::{Handle, ProbeAnswer},
 };
 
 use crate::seam::{Exit, SessionObservation};
@@ -45,6 +46,21 @@ pub enum Report {
         attempt: AttemptId,
         /// What it showed.
         look: Look,
+    },
+    /// A workload was asked by one of its probes.
+    Probed {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session of the workload.
+        session: SessionId,
+        /// Which probe.
+        kind: ProbeKind,
+        /// What was asked.
+        probe: Arc<Probe>,
+        /// What came of it.
+        answer: ProbeAnswer,
     },
     /// A watched workload ended.
     Exited {

@@ -4,6 +4,7 @@ mod context;
 mod factory;
 mod fences;
 mod preflight;
+mod probe;
 mod provider;
 mod session;
 
@@ -14,5 +15,6 @@ pub use factory::{
 };
 pub use fences::{FENCE_FILE, highest_fence};
 pub use preflight::Preflight;
+pub use probe::ProbeAsk;
 pub use provider::{Capabilities, Exit, Fencing, Leased, Provider, Rate, Work};
 pub use session::{SessionObservation, SessionSink, StartRequest};

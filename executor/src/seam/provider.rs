@@ -8,12 +8,13 @@ use reconciler_core::{
         Certainty, EffectFailure, ExitStatus, FailureClass, HookRun, Listing, Look, NodeRequest,
     },
     id::{AttemptId, Fence, LogicalNodeId, Uuid},
-    observed::{Endpoint, Handle, LeaseFacts},
+    observed::{Endpoint, Handle, LeaseFacts, ProbeAnswer},
     redact::Redacted,
 };
 
 use super::{
     context::EffectContext,
+    probe::ProbeAsk,
     session::{SessionSink, StartRequest},
 };
 
@@ -63,6 +64,9 @@ pub struct Capabilities {
     pub resources: bool,
     /// True if it runs hooks; others refuse a group that declares one.
     pub hooks: bool,
+    /// True if it asks workloads by commands; others refuse a group that declares such a probe. Changes no plan, so no
+    /// part of the digest.
+    pub probes: bool,
     /// True if it hands secrets to nodes; others refuse a group that declares one.
     pub secrets: bool,
 }
@@ -192,6 +196,14 @@ pub trait Provider: Send + Sync {
             class: FailureClass::Invalid,
             message: Redacted::new("this provider runs no hooks"),
         })))
+    }
+
+    /// Asks a workload by a command in its own ground; passes if that ends with status 0 in time.
+    ///
+    /// A command that is not there, fails or takes too long is a failure; what the provider itself cannot do is unknown.
+    fn probe<'a>(&'a self, _ask: &'a ProbeAsk) -> Work<'a, ProbeAnswer> {
+        let why = Redacted::new("this provider asks by no command");
+        Box::pin(std::future::ready(ProbeAnswer::Unknown(why)))
     }
 
     /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.

@@ -5,6 +5,7 @@
 use reconciler_core::{
     effect::{EffectReport, HookSight, HookState, Listing, Look, OwnedLease, WorkloadState},
     id::GroupId,
+    observed::ProbeAnswer,
     redact::Redacted,
 };
 
@@ -39,6 +40,15 @@ impl Secrets {
             Report::Looked { provider, slot, attempt, look } => {
                 let look = self.of(&slot.group).look(look);
                 Report::Looked { provider, slot, attempt, look }
+            }
+            Report::Probed { slot, attempt, session, kind, probe, mut answer } => {
+                match &mut answer {
+                    ProbeAnswer::Failed(said) | ProbeAnswer::Unknown(said) => {
+                        self.of(&slot.group).clean(said);
+                    }
+                    ProbeAnswer::Passed => {}
+                }
+                Report::Probed { slot, attempt, session, kind, probe, answer }
             }
             Report::Exited { slot, attempt, workload, mut exit } => {
                 self.of(&slot.group).clean(&mut exit.tail);

@@ -72,6 +72,7 @@ impl Fake {
                 images: false,
                 resources: false,
                 hooks: false,
+                probes: false,
                 secrets: false,
             },
             behaviour: Mutex::new(behaviour),
@@ -245,6 +246,7 @@ impl Rig {
             other @ (Report::Session { .. }
             | Report::Listed { .. }
             | Report::Looked { .. }
+            | Report::Probed { .. }
             | Report::Exited { .. }) => panic!("{other:?} is not the report of an effect"),
         }
     }

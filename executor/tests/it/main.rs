@@ -12,6 +12,7 @@ mod exec_options;
 mod exec_rig;
 mod exec_secrets;
 mod fake;
+mod probes;
 mod process;
 mod process_gaps;
 mod process_hooks;

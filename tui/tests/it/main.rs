@@ -31,6 +31,7 @@ mod e2e_modes;
 mod e2e_next;
 mod e2e_ownership;
 mod e2e_power;
+mod e2e_probes;
 mod e2e_race;
 mod e2e_recovery;
 mod e2e_rollout;

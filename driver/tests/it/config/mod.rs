@@ -6,6 +6,7 @@ mod fuzz;
 mod gates;
 mod hints;
 mod hooks;
+mod probes;
 mod refuse;
 mod render;
 mod secrets;

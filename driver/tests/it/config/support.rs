@@ -31,6 +31,7 @@ impl ProviderFactory for Factory {
             images: self.able,
             resources: self.able,
             hooks: self.kind == "process",
+            probes: self.kind == "process",
             secrets: self.kind == "process",
         }
     }

@@ -21,6 +21,7 @@ use super::{
     labels::{self, Labels, Mark},
     options::Options,
     ports::{PortPair, Ports},
+    probe::LeftBehind,
     problem::{EngineError, Problem},
     state::Run,
     wake::Wakes,
@@ -43,6 +44,7 @@ pub(super) struct Ground {
     pub(super) wakes: Wakes,
     /// By attempt: which request started its workload last, and when the engine did so.
     begun: Mutex<BTreeMap<Uuid, (IdempotencyKey, String)>>,
+    pub(super) left_behind: LeftBehind,
 }
 
 /// One container, as the engine shows it.
@@ -77,7 +79,17 @@ impl Ground {
     ) -> Self {
         let images = Images::new(place.state_dir.clone(), options.pull);
         let (ports, wakes) = (Ports::default(), Wakes::default());
-        Self { engine, options, name, place, images, ports, wakes, begun: Mutex::default() }
+        Self {
+            engine,
+            options,
+            name,
+            place,
+            images,
+            ports,
+            wakes,
+            begun: Mutex::default(),
+            left_behind: LeftBehind::default(),
+        }
     }
 
     /// Until when a look may take.
@@ -160,8 +172,13 @@ impl Ground {
     }
 
     fn begun(&self) -> MutexGuard<'_, BTreeMap<Uuid, (IdempotencyKey, String)>> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.begun)
     }
+}
+
+/// What a lock holds, also where somebody panicked with it.
+pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Refuses a controller that is older than the one that made a container.

@@ -21,6 +21,7 @@ mod mounts;
 mod options;
 mod output;
 mod ports;
+mod probe;
 mod problem;
 mod provider;
 mod reader;

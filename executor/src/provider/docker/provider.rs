@@ -5,19 +5,20 @@ use std::{sync::Arc, time::Duration};
 use reconciler_core::{
     effect::{EffectFailure, HookRun, Listing, Look, NodeRequest},
     id::{AttemptId, LogicalNodeId, Uuid},
-    observed::{Endpoint, Handle, LeaseFacts},
+    observed::{Endpoint, Handle, LeaseFacts, ProbeAnswer},
 };
 
 use super::{
     ground::Ground,
-    hook, lease, look,
+    hook, lease, look, probe,
     problem::Problem,
     session,
     state::started_of,
     wake::{self},
 };
 use crate::seam::{
-    Capabilities, EffectContext, Exit, Fencing, Leased, Provider, SessionSink, StartRequest, Work,
+    Capabilities, EffectContext, Exit, Fencing, Leased, ProbeAsk, Provider, SessionSink,
+    StartRequest, Work,
 };
 
 /// How often an engine is listed without any other reason; its events tell the rest.
@@ -38,6 +39,7 @@ pub(super) const fn capabilities() -> Capabilities {
         images: true,
         resources: true,
         hooks: true,
+        probes: true,
         secrets: true,
     }
 }
@@ -143,6 +145,10 @@ impl Provider for DockerProvider {
         run: &'a HookRun,
     ) -> Work<'a, Result<(), EffectFailure>> {
         Box::pin(hook::run(&self.ground, ctx, run))
+    }
+
+    fn probe<'a>(&'a self, ask: &'a ProbeAsk) -> Work<'a, ProbeAnswer> {
+        Box::pin(probe::ask(&self.ground, ask))
     }
 
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {

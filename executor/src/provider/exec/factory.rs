@@ -63,6 +63,7 @@ fn capabilities(options: &Options) -> Capabilities {
         images: true,
         resources: true,
         hooks: options.hooks,
+        probes: false,
         secrets: options.secrets,
     }
 }

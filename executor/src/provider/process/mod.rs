@@ -24,6 +24,7 @@ mod look;
 mod owners;
 mod ports;
 mod prepare;
+mod probe;
 mod problem;
 mod provider;
 mod rests;

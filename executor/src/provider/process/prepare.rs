@@ -119,6 +119,11 @@ impl<'a> Preparation<'a> {
         self.launch(argv, [log.clone(), log], &marks)
     }
 
+    /// A question to the workload, which writes to `log`; marked so as well.
+    pub(super) fn probe(&self, argv: &[String], log: &Path) -> Result<Launch, Problem> {
+        self.launch(argv, [log.to_owned(), log.to_owned()], &[(VERIFY_VAR, "1")])
+    }
+
     fn launch(
         &self,
         argv: &[String],

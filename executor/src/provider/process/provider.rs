@@ -13,19 +13,19 @@ use std::{
 use reconciler_core::{
     effect::{EffectFailure, HookRun, Listing, Look, NodeRequest},
     id::{AttemptId, Fence, LogicalNodeId, Uuid},
-    observed::{Endpoint, Handle, LeaseFacts},
+    observed::{Endpoint, Handle, LeaseFacts, ProbeAnswer},
     redact::Redacted,
 };
 
 use tokio::sync::oneshot;
 
 use super::{
-    files::Process, ground::Ground, hook, kept, lease, logs, look, problem::Problem, session, stop,
-    watch::watch,
+    files::Process, ground::Ground, hook, kept, lease, logs, look, probe, problem::Problem,
+    session, stop, watch::watch,
 };
 use crate::seam::{
-    Capabilities, EffectContext, Exit, Fencing, Leased, Provider, ProviderPlace, SessionSink,
-    StartRequest, Work,
+    Capabilities, EffectContext, Exit, Fencing, Leased, ProbeAsk, Provider, ProviderPlace,
+    SessionSink, StartRequest, Work,
 };
 
 /// Exits come by themselves; a listing only finds what nobody told.
@@ -50,6 +50,7 @@ pub(super) const fn capabilities() -> Capabilities {
         images: false,
         resources: false,
         hooks: true,
+        probes: true,
         secrets: true,
     }
 }
@@ -203,6 +204,12 @@ impl Provider for ProcessProvider {
     ) -> Work<'a, Result<(), EffectFailure>> {
         let (ctx, run) = (ctx.clone(), run.clone());
         self.effect(move |ground| hook::run(ground, &ctx, &run))
+    }
+
+    fn probe<'a>(&'a self, ask: &'a ProbeAsk) -> Work<'a, ProbeAnswer> {
+        let ask = ask.clone();
+        let answer = beside(&self.ground, move |ground| probe::ask(ground, &ask));
+        Box::pin(async move { answer.await.unwrap_or_else(|_| ProbeAnswer::Unknown(crashed())) })
     }
 
     fn forget(&self, slot: &LogicalNodeId, fence: Fence) {

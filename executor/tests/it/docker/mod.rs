@@ -7,5 +7,6 @@ pub(crate) mod engine;
 mod liar;
 mod mapping;
 mod options;
+mod probes;
 mod refusal;
 mod rig;
