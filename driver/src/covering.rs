@@ -14,7 +14,7 @@ use reconciler_core::{
     id::{GroupId, LogicalNodeId, OperationId, PlanHash},
     plan::{LifecyclePlan, PlanInput, Scope, project},
     reconcile::group_converged,
-    saga::Compensation,
+    saga::{Compensation, Cover, Touched},
     time::Timestamp,
 };
 
@@ -79,25 +79,29 @@ impl State {
             plan.changes.iter().map(|change| change.slot.group.clone()).collect();
         groups.dedup();
         for group in groups {
-            // What is under way goes on as it is, and keeps its own way back, unless its group is declared anew.
-            let is_same = old.group(&group) == self.shape.group(&group);
-            let goes_on = |open: &Open| is_same || (open.goes_back() && back.contains(&group));
-            if self.operations.get(&group).is_some_and(goes_on) {
-                continue;
+            let (before, after) = (old.group(&group), self.shape.group(&group));
+            let touched = Touched {
+                open: self.operations.get(&group).map(|open| open.direction),
+                taken_back: back.contains(&group),
+                anew: before != after,
+                hold: self.held_for(&group),
+                goes: after.is_none_or(|after| after.count == 0),
+            };
+            match touched.cover() {
+                Cover::GoesOn | Cover::Withheld => {}
+                Cover::Opens => {
+                    let way_back = Compensation::of(&group, old, &self.cluster);
+                    let writes = &mut commit.operations;
+                    self.open_operation(&group, plan.hash, Some(way_back), writes);
+                }
             }
-            if self.is_unreadable(&group) && self.shape.group(&group).is_some_and(|g| g.count > 0) {
-                continue;
-            }
-            let compensation = Compensation::of(&group, old, &self.cluster);
-            self.open_operation(&group, plan.hash, Some(compensation), &mut commit.operations);
         }
     }
 
-    /// True if the group is held for an operation that nobody can read: that stays what the group waits for until a
-    /// person ends it, or the group goes altogether (R95, R130).
-    fn is_unreadable(&self, group: &GroupId) -> bool {
+    /// What holds a group as a whole.
+    pub(crate) fn held_for(&self, group: &GroupId) -> Option<HoldCode> {
         let hold = self.cluster.group(group).and_then(|state| state.hold());
-        hold.is_some_and(|hold| hold.code == HoldCode::PlanningIncomplete)
+        hold.map(|hold| hold.code)
     }
 
     /// Opens an operation of `plan` for `group`; one that was open gives way to it.

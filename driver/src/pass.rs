@@ -19,6 +19,7 @@ use reconciler_core::{
 use crate::{
     capacity::Gate,
     history::letter,
+    operations::Open,
     state::{Mode, State},
     view::PassView,
 };
@@ -174,7 +175,11 @@ impl State {
         now: Timestamp,
     ) -> Vec<GroupId> {
         let mut reverts = Vec::new();
-        for (group, change) in changes {
+        for (group, mut change) in changes {
+            if let RolloutChange::Begin { reverts, .. } = &mut change {
+                // Under an operation that goes back, an update is the way back, and is not reverted either.
+                *reverts |= self.operations.get(&group).is_some_and(Open::goes_back);
+            }
             if matches!(change, RolloutChange::Revert { .. }) {
                 reverts.push(group.clone());
             }

@@ -38,8 +38,7 @@ impl State {
         verb: RecoveryVerb,
     ) -> Result<Option<ClusterShape>, Refusal> {
         let (group, open) = self.recoverable(id)?;
-        let unreadable = self.cluster.group(group).and_then(|state| state.hold());
-        let unreadable = unreadable.is_some_and(|hold| hold.code == HoldCode::PlanningIncomplete);
+        let unreadable = self.held_for(group).is_some_and(HoldCode::is_of_operation);
         let forbid = |message: String, hint: &str| Refusal {
             hint: Some(hint.to_owned()),
             ..refuse(RefusalKind::Forbidden, message)

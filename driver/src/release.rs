@@ -6,7 +6,7 @@ use checkpoint::store::Commit;
 use reconciler_core::{
     canonical::Canon,
     fold::Fact,
-    hold::{Hold, HoldCode},
+    hold::Hold,
     id::{AttemptId, GroupId, LogicalNodeId, PlanHash, Uuid},
     observed::{GroupState, NodeRecord},
     time::Timestamp,
@@ -161,7 +161,7 @@ impl State {
         let mut commit = Commit { at: now, ..Commit::default() };
         if let Subject::Group(group) = subject {
             self.fold(Fact::ReleasedGroup(group.clone()), now);
-            if holds.iter().any(|hold| hold.code == HoldCode::PlanningIncomplete) {
+            if holds.iter().any(|hold| hold.code.is_of_operation()) {
                 self.abandon(group, &mut commit);
             }
         }

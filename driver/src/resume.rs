@@ -57,8 +57,7 @@ impl State {
         let kept = recovered.group_holds.into_iter();
         let holds: Vec<_> = kept.chain(lost).chain(doubted).collect();
         // What such a hold was made from may be readable again once its steps go on; the hold stays until it is ended.
-        let unwritten_holds =
-            holds.iter().filter(|(_, hold)| hold.code == HoldCode::PlanningIncomplete);
+        let unwritten_holds = holds.iter().filter(|(_, hold)| hold.code.is_of_operation());
         let unwritten_holds = unwritten_holds.map(|(group, _)| group.clone()).collect();
         let cluster = ClusterState::restore(recovered.records, holds, now)
             .with_rollouts(recovered.rollouts, now);

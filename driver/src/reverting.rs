@@ -75,11 +75,15 @@ impl State {
         self.all_known(groups)?;
         let mut specs = Vec::new();
         for group in groups {
-            let prior = self.cluster.rollout(group).and_then(|rollout| rollout.prior.as_ref());
-            let Some(prior) = prior else {
+            let (rollout, live) = (self.cluster.rollout(group), self.shape.group(group));
+            let Some((rollout, live)) = rollout.zip(live) else {
                 let message = format!("there is no update of `{group}` under way to take back");
                 return Err(refuse(RefusalKind::Invalid, message));
             };
+            let prior = rollout.way_back(live.revision).map_err(|none| {
+                let message = format!("the update of `{group}` cannot be taken back: {none}");
+                refuse(RefusalKind::Invalid, message)
+            })?;
             specs.push((group.clone(), Arc::clone(&prior.spec)));
         }
         Ok(self.shape.with_specs(specs))

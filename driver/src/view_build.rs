@@ -171,11 +171,11 @@ fn observed(view: GroupView, group: &GroupState, spec: Option<&RunNodeGroupSpec>
 
 fn update(rollout: &Rollout, group: &GroupState, wanted: Option<RevisionDigest>) -> UpdateView {
     // Between the shape that goes back and the pass that begins with it, the update is still the failed one.
-    let back = rollout.prior.as_ref().is_some_and(|prior| Some(prior.revision) == wanted);
+    let back = wanted.map_or(rollout.reverts, |wanted| rollout.goes_back(wanted));
     UpdateView {
         target: rollout.target.short(),
         prior: rollout.prior.as_ref().map(|prior| prior.revision.short()),
-        reverts: rollout.reverts || back,
+        reverts: back,
         paused: rollout.paused,
         ready: group.ready_at(rollout.target),
         deadline: rollout.deadline,

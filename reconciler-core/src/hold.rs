@@ -96,6 +96,11 @@ impl HoldCode {
     pub const fn is_of_update(self) -> bool {
         matches!(self, Self::UpdateStalled | Self::IrreversibleHook | Self::RestoredHealthFailed)
     }
+
+    /// True for what holds a group because its open operation cannot be read: nobody can tell how far that came.
+    pub const fn is_of_operation(self) -> bool {
+        matches!(self, Self::PlanningIncomplete)
+    }
 }
 
 /// A safe hold on one slot or group.

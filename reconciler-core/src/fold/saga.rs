@@ -70,7 +70,7 @@ impl ClusterState {
     ) {
         let open = |rollout: &&mut Rollout| {
             let first = rollout.failing.is_none() && rollout.target == revision;
-            first && rollout.prior.is_some() && !rollout.reverts
+            first && rollout.way_back(revision).is_ok()
         };
         if let Some(rollout) = self.rollouts.get_mut(&slot.group).filter(open) {
             rollout.failing = Some(Failing { slot: slot.clone(), why });

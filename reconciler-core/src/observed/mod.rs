@@ -30,7 +30,7 @@ pub use note::{About, Note, NoteKind, Settlement, StepEnd};
 pub use record::{
     Ambiguity, Backoff, DeleteReason, Deletion, NodeRecord, Pending, Retry, Second, Side,
 };
-pub use rollout::{Failing, Freeze, Hooked, Prior, Rollout};
+pub use rollout::{Failing, Freeze, Hooked, NoWayBack, Prior, Rollout};
 pub use stage::{FailureFacts, NodeStage, Remains, StageName};
 
 pub use crate::lease::{Endpoint, Handle, LeaseFacts, LeaseId};

@@ -85,7 +85,34 @@ impl Freeze {
     }
 }
 
+/// Why an update cannot be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoWayBack {
+    /// It goes back already, and a way back is never reverted.
+    #[error("it goes back already to what served before")]
+    GoesBack,
+    /// Nothing served when it began.
+    #[error("nothing served before it")]
+    NothingServed,
+}
+
 impl Rollout {
+    /// True if it leads back to what served: by itself, or from the next pass on, where that is what is declared.
+    pub fn goes_back(&self, declared: RevisionDigest) -> bool {
+        self.reverts || self.prior.as_ref().is_some_and(|prior| prior.revision == declared)
+    }
+
+    /// What it is taken back to, where `declared` is the revision that its group is to be of.
+    ///
+    /// # Errors
+    /// Says why there is no way back; a way back has none itself (C10).
+    pub fn way_back(&self, declared: RevisionDigest) -> Result<&Prior, NoWayBack> {
+        if self.goes_back(declared) {
+            return Err(NoWayBack::GoesBack);
+        }
+        self.prior.as_ref().ok_or(NoWayBack::NothingServed)
+    }
+
     /// Gives it its whole patience again, unless it is paused.
     pub(crate) fn begin_patience(&mut self, now: Timestamp) {
         self.deadline = (!self.paused).then(|| now.after(self.patience));

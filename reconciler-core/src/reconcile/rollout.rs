@@ -6,7 +6,7 @@ use crate::{
     desired::{GroupKind, OnFailure, RunNodeGroupSpec},
     hold::HoldCode,
     id::RevisionDigest,
-    observed::{Failing, GroupState, Hooked, Prior, Rollout},
+    observed::{Failing, GroupState, Hooked, NoWayBack, Prior, Rollout},
     redact::Redacted,
     saga::{Decision, HoldMark, of_wave},
     time::{Millis, Timestamp},
@@ -117,13 +117,15 @@ fn failed(
         Some(RolloutChange::Fail { code, text })
     };
     let hold = |end| fail(HoldCode::UpdateStalled, end);
-    match (wanted.policy.update.on_failure, &known.prior) {
+    match (wanted.policy.update.on_failure, known.way_back(known.target)) {
         (OnFailure::Hold, _) => hold("it stays as it is until it is released or changed"),
-        (OnFailure::Rollback, _) if known.reverts => {
+        (OnFailure::Rollback, Err(NoWayBack::GoesBack)) => {
             fail(HoldCode::RestoredHealthFailed, "it was itself a way back, so it is not reverted")
         }
-        (OnFailure::Rollback, None) => hold("nothing served before, so there is no way back"),
-        (OnFailure::Rollback, Some(prior)) => {
+        (OnFailure::Rollback, Err(NoWayBack::NothingServed)) => {
+            hold("nothing served before, so there is no way back")
+        }
+        (OnFailure::Rollback, Ok(prior)) => {
             if let Some(Hooked { slot, point }) = &known.hooked {
                 let end = format!(
                     "the {} hook of {slot} has run, and what it did cannot be taken back; release \

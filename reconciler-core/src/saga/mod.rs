@@ -1,13 +1,16 @@
 //! The saga of an operation: what the end of an effect means for the whole, and what is taken back (D4, spec B).
 //!
 //! `decide` is the table of answer and sight, and the priority within a wave; `compensation` says what an operation
-//! is taken back to, and whether the inverses that were written with its steps can be relied on.
+//! is taken back to, and whether the inverses that were written with its steps can be relied on; `cover` says when a
+//! confirmed plan opens one.
 //!
 //! Not here: going back itself, which is the decider's work towards the restored shape (`reconcile`), and writing it
 //! down (`checkpoint`, `driver`).
 
 mod compensation;
+mod cover;
 mod decide;
 
 pub use compensation::{BrokenRecord, Compensation, WrittenStep, audit};
+pub use cover::{Cover, Touched};
 pub use decide::{Answer, Decision, HoldMark, Sight, decide, is_retry_safe, of_wave};

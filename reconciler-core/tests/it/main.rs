@@ -4,6 +4,7 @@ mod brakes;
 mod canonical;
 mod checkpoints;
 mod clock;
+mod covering;
 mod drift;
 mod edges;
 mod fixture;
