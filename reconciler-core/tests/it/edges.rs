@@ -7,9 +7,7 @@ use reconciler_core::{
     fold::{Fact, Transition, Verdict},
     hold::{Hold, HoldCode},
     id::{AttemptOrdinal, Fence, Uuid},
-    observed::{
-        ClusterState, DeleteReason, Deletion, NodeRecord, NodeStage, Remains, Retry, StageName,
-    },
+    observed::{DeleteReason, Deletion, NodeRecord, NodeStage, Remains, Retry, StageName},
     plan::Scope,
     reconcile::{explain, reconcile, reconcile_node, standing},
     redact::Redacted,
@@ -18,7 +16,7 @@ use reconciler_core::{
 
 use crate::fleet::{
     FENCE, RUN, T0, at, command, decide, failure, fleet, group, in_stage, lease, of, owned,
-    powered, provider, record, shape, shape_with, slot, stage, state,
+    pending, powered, provider, record, shape, shape_with, slot, stage, state,
 };
 use crate::plan_steps::plan_of;
 use crate::rollout::{policy, web};
@@ -70,22 +68,39 @@ fn a_node_that_is_to_go_takes_only_the_steps_of_going() {
     assert!(kind(&failed).is_some());
 }
 
-/// C10, R184: a group that is off has come to rest when nothing of it runs, goes, failed or is gone.
+/// C10, R184: what is off has come to rest when nothing of it runs, goes, failed or is gone: of a group, and of a slot
+/// beside one that serves.
 #[test]
 fn what_is_off_rests_or_is_not_done() {
-    let shape = powered(&shape(&[("web", 1)]), "web", |power: &Power| power.switched(true));
-    let converged = |record: NodeRecord| standing(&state([record]), &shape).converged;
-    assert!(converged(in_stage(&shape, "web-0", stage(StageName::EndpointKnown))));
-    for name in [StageName::BootstrapRunning, StageName::Failed, StageName::Destroyed] {
-        assert!(!converged(in_stage(&shape, "web-0", stage(name))), "{name:?}");
-    }
-    let mut ended = in_stage(&shape, "web-0", stage(StageName::Failed));
-    let (failure, lease) = (failure(FailureClass::Workload), lease("l-1"));
-    ended.stage = NodeStage::Failed { failure, remains: Remains::Lease { lease } };
-    assert!(!converged(ended));
+    let shape = shape(&[("web", 2)]);
+    let (lease, failure) = (lease("l-1"), failure(FailureClass::Workload));
+    let mut cases: Vec<(NodeRecord, bool)> = StageName::ALL
+        .map(|name| {
+            let rests = [StageName::New, StageName::LeaseCreated, StageName::EndpointKnown];
+            let mut record = in_stage(&shape, "web-0", stage(name));
+            let asks = name == StageName::LeaseRequested;
+            record.pending = asks.then(|| pending(CommandKind::CreateLease, 1, at(1_000)));
+            (record, rests.contains(&name))
+        })
+        .into();
+    // What failed before it ran and has a lease left: nothing of it runs, and it is no rest either.
+    let failed = NodeStage::Failed { failure, remains: Remains::Lease { lease } };
+    cases.push((in_stage(&shape, "web-0", failed), false));
     let mut going = in_stage(&shape, "web-0", stage(StageName::EndpointKnown));
     going.deletion = Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
-    assert!(!converged(going));
+    cases.push((going, false));
+    let one_off = powered(&shape, "web", |power: &Power| power.switched_slot(0, true, 2));
+    let all_off = powered(&shape, "web", |power: &Power| power.switched(true));
+    for (record, rests) in cases {
+        for (shape, other) in [(&one_off, StageName::Dormant), (&all_off, StageName::EndpointKnown)]
+        {
+            let other = in_stage(shape, "web-1", stage(other));
+            let seen = standing(&state([record.clone(), other]), shape).converged;
+            assert_eq!(seen, rests, "{:?} {:?}", record.stage, record.deletion);
+        }
+        let other = in_stage(&one_off, "web-1", stage(StageName::BootstrapRunning));
+        assert!(!standing(&state([record, other]), &one_off).converged, "the other is not ready");
+    }
 }
 
 /// C3: a listing that was asked for before a record was reaped says nothing of its slot; a later one does.
@@ -205,7 +220,7 @@ fn a_group_is_behind_with_its_first_slot() {
     assert!(!behind(&Power::default().anew_slot(7)), "there is no such slot");
 }
 
-/// D12: a record that fell due by a clock that went back falls due again.
+/// D12: what fell due by a clock that went back falls due again, and what was noted ahead of it counts from now.
 #[test]
 fn a_clock_that_went_back_brings_due_times_back() {
     let mut state = fleet("web-0 #1 v1 handed-off since=+0 lease=l-1 member=1 stable=+10000");
@@ -217,19 +232,58 @@ fn a_clock_that_went_back_brings_due_times_back() {
     assert!(state.take_dirty().contains(&slot("web-0")));
 }
 
-/// R166: what a node comes after is told in order, whichever was found first.
+/// D12, C3: a record was reaped at 100 s; the clock goes to `now` and a listing is asked for at `asked`. Whether what
+/// it shows of the slot is one that no record accounts for.
+#[test]
+fn a_reaping_ahead_of_the_clock_counts_as_now() {
+    for (now, asked, strays) in
+        [(50, 50, 0), (50, 51, 1), (100, 100, 0), (100, 101, 1), (150, 100, 0)]
+    {
+        let wanted = shape(&[("web", 1)]);
+        let mut state = state([in_stage(&wanted, "web-0", stage(StageName::Destroyed))]);
+        let left = owned("web-0", of(&state, "web-0").attempt, "l-2");
+        let reap = Fact::Decided { slot: slot("web-0"), transition: Transition::Reap };
+        state.mark_due(at(100_000));
+        assert_eq!(state.fold(reap, at(100_000)), Verdict::Applied);
+        state.mark_due(at(now * 1_000));
+        let (provider, listing) = (provider(), Listing::Complete(vec![left]));
+        let (asked_at, grace) = (at(asked * 1_000), GRACE);
+        let _listed =
+            state.fold(Fact::Listed { provider, listing, asked_at, grace, fence: FENCE }, asked_at);
+        let seen = state.group(&group("web")).expect("the group").orphans().count();
+        assert_eq!(seen, strays, "the clock at {now} s, asked at {asked} s");
+    }
+}
+
+/// R166: what a node comes after is told in order, whether its own step stands before, between or after those of the
+/// groups that it waits for.
 #[test]
 fn what_a_step_comes_after_is_in_order() {
     use reconciler_core::desired::{GateCondition, GroupKind};
-    let ready = GateCondition::Ready;
-    let groups: [crate::fleet::Gated<'_>; 3] = [
-        ("a", 1, GroupKind::Service, &[]),
-        ("m", 1, GroupKind::Service, &[("a", ready), ("z", ready)]),
-        ("z", 1, GroupKind::Service, &[]),
+    let (a, z) = (("a", GateCondition::Ready), ("z", GateCondition::Ready));
+    let waits = [
+        (vec![a], vec!["a-0", "m-0"]),
+        (vec![z], vec!["m-0", "z-0"]),
+        (vec![a, z], vec!["a-0", "m-0", "z-0"]),
     ];
-    let shape = crate::fleet::gated(1, "v1", &groups).expect("a shape");
-    let plan = plan_of(&ClusterState::default(), &shape, Scope::All, T0);
-    let all = plan.steps.iter().map(|step| step.after.len()).max();
-    assert!(all >= Some(2), "the gated step comes after both");
-    assert!(plan.steps.iter().all(|step| step.after.windows(2).all(|two| two[0] < two[1])));
+    for (after, wanted) in waits {
+        let shape = |generation, image| {
+            let kind = GroupKind::Service;
+            let groups: [crate::fleet::Gated<'_>; 3] =
+                [("a", 1, kind, &[]), ("m", 1, kind, &after), ("z", 1, kind, &[])];
+            crate::fleet::gated(generation, image, &groups).expect("a shape")
+        };
+        let base = shape(1, "v1");
+        let observed = state(
+            ["a-0", "m-0", "z-0"].map(|text| in_stage(&base, text, stage(StageName::Dormant))),
+        );
+        let plan = plan_of(&observed, &shape(2, "v2"), Scope::All, T0);
+        let told = plan
+            .steps
+            .iter()
+            .map(|step| step.after.iter().map(|key| key.slot.to_string()).collect::<Vec<_>>());
+        let told: Vec<_> = told.collect();
+        assert!(told.iter().any(|slots| *slots == wanted), "{told:#?}");
+        assert!(plan.steps.iter().all(|step| step.after.windows(2).all(|two| two[0] < two[1])));
+    }
 }
