@@ -217,7 +217,11 @@ impl Writer {
         self.transact(batch)?;
         let newest = batch.done.iter().map(|((_, commit), _)| commit.at).max();
         self.at = newest.unwrap_or(self.at).max(self.at);
-        self.unlock(&batch.done)
+        // What is on disk is answered as kept, whatever becomes of the locks; with those in doubt nothing follows it.
+        if let Err(error) = self.unlock(&batch.done) {
+            self.failed = Some(error);
+        }
+        Ok(())
     }
 
     /// Lets go what is on disk now, and what was refused and so never goes out.

@@ -187,3 +187,38 @@ fn a_lease_that_cannot_be_read_is_taken_anew() {
     assert_eq!(recovered.unreadable.len(), 1);
     assert_eq!(lease(&dir).lease.fence, journal.fence());
 }
+
+/// P2: what is on disk is answered as kept, whatever becomes of the lock afterwards; with a lock in doubt nothing more
+/// is written.
+#[test]
+fn what_is_on_disk_is_kept_although_its_lock_cannot_go() {
+    let home = home();
+    let dir = home.path().join("run");
+    let mut journal = begun(&dir);
+    let fence = journal.fence();
+    keep(&mut journal, step_commit(1, 1, 0, fence)).unwrap();
+    let evidence = StepWrite {
+        step: StepId::new(1),
+        mark: StepMark::Verified,
+        result: "ok".into(),
+        finished_at: Some(at(5)),
+    };
+    // A directory stands where the name of the lock stood: it cannot be taken away as a file.
+    let name = dir.join("operations/1.lock");
+    std::fs::rename(&name, dir.join("operations/elsewhere")).unwrap();
+    std::fs::create_dir(&name).unwrap();
+    let close = OperationWrite::Close {
+        id: OperationId::new(1),
+        outcome: Outcome::Succeeded,
+        superseded_by: None,
+    };
+    let last = Commit { steps: vec![evidence], operations: vec![close], ..Commit::default() };
+    keep(&mut journal, last).unwrap();
+    let refused = keep(&mut journal, Commit { operations: vec![opened(2)], ..Commit::default() });
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, checkpoint::store::StoreError::Lock(_)), "{refused:?}");
+    drop(journal);
+    let row = Reader::open(&dir).unwrap().operation(OperationId::new(1)).unwrap().unwrap().row;
+    assert!(row.closed_at.is_some());
+    assert!(Reader::open(&dir).unwrap().operation(OperationId::new(2)).unwrap().is_none());
+}
