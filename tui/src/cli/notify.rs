@@ -24,6 +24,8 @@ pub(crate) struct Notifier {
     watchdog: Option<Duration>,
     /// The status that was told last: one that does not change is told once.
     told: String,
+    /// True if the last message did not arrive: that is logged once, not with each message.
+    is_lost: bool,
 }
 
 /// What of a run is worth a line.
@@ -56,7 +58,7 @@ impl Notifier {
                 Some((socket, address))
             }
         };
-        Ok(Self { socket, watchdog: watchdog(), told: String::new() })
+        Ok(Self { socket, watchdog: watchdog(), told: String::new(), is_lost: false })
     }
 
     /// True if there is a service manager to be told.
@@ -85,19 +87,26 @@ impl Notifier {
     }
 
     /// The loop is alive.
-    pub(crate) fn alive(&self) {
+    pub(crate) fn alive(&mut self) {
         self.send("WATCHDOG=1");
     }
 
     /// It stops at its next safe point.
-    pub(crate) fn stopping(&self) {
+    pub(crate) fn stopping(&mut self) {
         self.send("STOPPING=1\nSTATUS=stopping at a safe point; the nodes keep running");
     }
 
-    fn send(&self, text: &str) {
+    fn send(&mut self, text: &str) {
         let Some((socket, address)) = &self.socket else { return };
-        if let Err(error) = socket.send_to_addr(text.as_bytes(), address) {
-            tracing::debug!(%error, "the service manager was not told");
+        let sent = socket.send_to_addr(text.as_bytes(), address);
+        let was_lost = std::mem::replace(&mut self.is_lost, sent.is_err());
+        match sent {
+            Err(error) if !was_lost => {
+                let what = text.lines().next().unwrap_or_default();
+                tracing::warn!(%error, what, "the service manager cannot be told; the run is driven all the same");
+            }
+            Ok(_sent) if was_lost => tracing::info!("the service manager can be told again"),
+            Ok(_) | Err(_) => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `levelhead status --all`: every run whose state stands in the usual place, a line each.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use checkpoint::paths::StatePaths;
 use driver::{Offline, api::Client, system_clock, view::RunState};
@@ -12,6 +12,9 @@ use super::{
     exit::{Exit, Failure, Outcome, chain},
     out,
 };
+
+/// How long a driver may take to say how it stands; all are asked at once.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// One run, as far as it can be seen.
 struct Line {
@@ -36,10 +39,13 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     };
     dirs.retain(|dir| dir.is_dir());
     dirs.sort();
-    let mut lines = Vec::new();
-    for dir in dirs {
-        lines.push(line(&StatePaths::new(dir)).await);
+    let mut asked = tokio::task::JoinSet::new();
+    for (place, dir) in dirs.into_iter().enumerate() {
+        asked.spawn(async move { (place, line(&StatePaths::new(dir)).await) });
     }
+    let mut lines = asked.join_all().await;
+    lines.sort_by_key(|(place, _)| *place);
+    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     if global.json {
         let runs: Vec<Value> = lines.iter().map(Line::json).collect();
         out::json(&json!({ "schema": 1, "runs": runs }))?;
@@ -67,12 +73,16 @@ async fn line(paths: &StatePaths) -> Line {
     };
     let Some((run, uuid)) = offline.identity() else { return unread("no shape yet".to_owned()) };
     let driven = Offline::is_driven(paths).unwrap_or(false);
-    let live = if driven { Client::new(paths.socket()).snapshot(None).await.ok() } else { None };
+    let owner = offline.recovery(driven).owner.filter(|owner| owner.drives).map(|owner| owner.pid);
+    let stopped = owner.is_some_and(is_stopped);
+    let live = if driven && !stopped { asked(paths).await } else { None };
     let view = live.unwrap_or_else(|| seen(&offline, &run, uuid));
     let state = match view.state {
         RunState::Converged => "converged",
         RunState::Converging => "converging",
         RunState::Held => "held",
+        // Its lock is held, and nobody lets its process run.
+        RunState::Unattended if stopped => "stopped",
         // Its lock is held, and its socket does not answer.
         RunState::Unattended if driven => "silent",
         RunState::Unattended => "unattended",
@@ -80,11 +90,25 @@ async fn line(paths: &StatePaths) -> Line {
     Line {
         run: run.to_string(),
         uuid: uuid.to_string(),
-        driver: view.driver.as_ref().map(|driver| driver.pid),
+        driver: view.driver.as_ref().map(|driver| driver.pid).or(owner),
         state: state.to_owned(),
         counts: Some((view.ready, view.want, view.holds.len())),
         dir,
     }
+}
+
+/// What the driver says of itself, if it says it soon.
+async fn asked(paths: &StatePaths) -> Option<driver::view::RunView> {
+    let client = Client::new(paths.socket());
+    tokio::time::timeout(PATIENCE, client.snapshot(None)).await.ok()?.ok()
+}
+
+/// True if a process of this machine is stopped, as by `SIGSTOP` or a debugger; it answers nobody until it goes on.
+fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name stands in parentheses and may hold anything, also parentheses.
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    matches!(state, Some('T' | 't'))
 }
 
 fn seen(offline: &Offline, run: &RunName, uuid: Uuid) -> driver::view::RunView {

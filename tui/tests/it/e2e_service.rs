@@ -52,6 +52,28 @@ fn a_service_manager_is_told_how_the_driver_stands() {
     assert!(told(&socket).iter().any(|message| message.starts_with("STOPPING=1")));
 }
 
+/// R190: a service manager whose socket is gone is said to be, once, and the run is driven all the same.
+#[test]
+fn a_service_manager_that_is_gone_is_logged_once() {
+    let world = World::new(&servers("web", 1));
+    let log = world.dir().join("service.log");
+    let mut driver = world
+        .command(&["driver", "FILE"])
+        .env("NOTIFY_SOCKET", world.dir().join("nobody"))
+        .env("WATCHDOG_USEC", "20000")
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(fs::File::create(&log).unwrap()))
+        .spawn()
+        .unwrap();
+    world.until_state("converged");
+    let said = || fs::read_to_string(&log).unwrap().matches("cannot be told").count();
+    until_true("it is said", || said() > 0);
+    send(&driver, Signal::TERM);
+    assert_eq!(code(ended(&mut driver)), 143);
+    // READY, every status, every sign of life and the stop were lost; one of them is told of.
+    assert_eq!(said(), 1);
+}
+
 /// R186: a node that keeps failing is never success, and the status says when the next try is.
 #[test]
 fn a_status_is_no_success_while_a_node_backs_off() {
@@ -124,6 +146,31 @@ fn every_run_in_the_usual_place_is_listed() {
     assert!(states[2].contains("damaged"), "{states:?}");
     assert!(found["runs"][0]["driver"].is_u64() && found["runs"][1]["driver"].is_null());
     assert_eq!(all(&["status", "--all"]).lines().count(), 4);
+}
+
+/// R197: a driver whose process is stopped answers nobody, and is said to be stopped without being asked.
+#[test]
+fn a_stopped_driver_is_listed_as_stopped() {
+    let home = tempfile::tempdir().unwrap();
+    let state = home.path().join("levelhead/only");
+    fs::create_dir_all(home.path().join("levelhead")).unwrap();
+    let mut world = World::at(tempfile::tempdir().unwrap(), state, &servers("web", 1));
+    let pid = world.drive();
+    world.until_state("converged");
+    let listed = || -> Value {
+        let program = env!("CARGO_BIN_EXE_levelhead");
+        let words = ["status", "--all", "--json"];
+        let output = Command::new(program).args(words).env("XDG_STATE_HOME", home.path()).output();
+        let all: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        all["runs"][0].clone()
+    };
+    let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(process, Signal::STOP).unwrap();
+    let line = until("it is stopped", || Some(listed()).filter(|line| line["state"] == "stopped"));
+    assert_eq!((line["driver"].as_u64(), line["ready"].as_u64()), (Some(pid.into()), Some(1)));
+    rustix::process::kill_process(process, Signal::CONT).unwrap();
+    until("it is said to drive again", || Some(()).filter(|()| listed()["state"] == "converged"));
+    assert_eq!(world.end_driver(Signal::TERM), 143);
 }
 
 /// The unit in the documents is one that systemd takes, where systemd can be asked.
