@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::{
     care::succeed,
-    codec::time,
+    codec::{num, time},
     event::Subject,
     lease,
     oplock::OperationLock,
@@ -46,6 +46,11 @@ pub enum HandoffError {
     /// Effects of it are under way, or somebody else takes it over.
     #[error("operation {0} is locked: effects of it are under way, or somebody else takes it over")]
     Busy(OperationId),
+    /// It was to be taken back, and was opened without anything to be taken back to.
+    #[error(
+        "operation {0} repairs what was declared before it; there is nothing to take it back to"
+    )]
+    NoWayBack(OperationId),
     /// It is not what was named, or its lease is not over.
     #[error("operation {operation} stays where it is: {refusal}")]
     Refused {
@@ -82,6 +87,13 @@ pub struct HandedOff {
     pub target: HandoffTarget,
     /// How many attempts' property went with it.
     pub attached: usize,
+}
+
+/// True if an operation can be taken back, or is being taken back already.
+fn has_way_back(conn: &Connection, id: OperationId) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM operation WHERE id = ?1 \
+               AND (compensation IS NOT NULL OR direction = 'rollback')";
+    conn.prepare_cached(sql)?.exists([num(id.get())])
 }
 
 impl Handoff<'_> {
@@ -121,6 +133,9 @@ impl Handoff<'_> {
             Ok(lease) => lease,
             Err(refusal) => return Ok(Err(HandoffError::Refused { operation: id, refusal })),
         };
+        if self.target == HandoffTarget::Rollback && !has_way_back(&tx, id)? {
+            return Ok(Err(HandoffError::NoWayBack(id)));
+        }
         OwnerRecord { fence, ..owner }.write(&tx)?;
         // It was handed over here: who takes the run here next goes on with it at once.
         lease::put(&tx, id, &lease, &this_machine(), Some(self.target))?;
@@ -132,7 +147,8 @@ impl Handoff<'_> {
 
     /// Gives everything that is attached to the operation to its new controller; says how much that was.
     fn rebind(&self, conn: &Connection, fence: Fence) -> rusqlite::Result<usize> {
-        let mut rows = ownership::all(conn)?;
+        // What cannot be read is made anew by the driver that takes the run, under its own fence.
+        let mut rows = ownership::all(conn)?.rows;
         rows.retain(|row| row.tenure.operation == self.asked.operation);
         let attached = rows.len();
         for row in rows {

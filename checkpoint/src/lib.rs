@@ -21,6 +21,7 @@ pub mod event;
 pub mod handoff;
 pub mod lease;
 pub mod operation;
+mod operation_scan;
 mod oplock;
 pub mod owner;
 pub mod ownership;

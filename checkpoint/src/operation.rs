@@ -109,6 +109,16 @@ pub enum OperationWrite {
         /// The group.
         group: GroupId,
     },
+    /// One operation is broken off where it stands, also one that nobody can read.
+    Break {
+        /// Which one.
+        id: OperationId,
+    },
+    /// It goes the way that it goes, whatever it was handed over for.
+    GoOn {
+        /// Which one.
+        id: OperationId,
+    },
     /// It is over.
     Close {
         /// Which one.
@@ -202,7 +212,7 @@ impl OperationRow {
 }
 
 /// What an operation is taken back to, with the sum over it.
-fn compensation(row: &Row<'_>) -> rusqlite::Result<Option<Compensation>> {
+pub(crate) fn compensation(row: &Row<'_>) -> rusqlite::Result<Option<Compensation>> {
     let Some(json) = row.get_ref("compensation")?.as_blob_or_null()? else { return Ok(None) };
     let id = row.get_ref("id")?.as_i64()?;
     sum::check(row, &[&id.to_le_bytes(), json])?;

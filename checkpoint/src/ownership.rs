@@ -3,7 +3,7 @@
 //! A row is written with the intent of its lease, before anything is sent (R96), and goes when the absence was seen
 //! (R147). The rules stand in the core.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use reconciler_core::{
     effect::{CommandKind, Intent},
@@ -15,11 +15,15 @@ use reconciler_core::{
     },
     time::Timestamp,
 };
-use rusqlite::{Connection, Row, params, types::Type};
+use rusqlite::{
+    Connection, Row, params,
+    types::{Type, Value},
+};
 
 use crate::{
-    codec::{misread, num, number, parsed, time, time_if_any, uuid},
+    codec::{is_of_row, misread, num, number, parsed, time, time_if_any, uuid},
     record::RecordWrite,
+    scan::{self, RowKind, Unreadable},
     store::{Shortfall, StoreError},
     sum,
 };
@@ -204,12 +208,60 @@ fn state(row: &Row<'_>, column: &str) -> rusqlite::Result<FinalizerState> {
     known.ok_or_else(|| misread(Type::Text, format!("`{text}` is no state of a finalizer")))
 }
 
-/// Every row, in the order of slots and attempts.
-pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<Ownership>> {
+/// What attempts own, as far as it can be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// The rows that can be read, in the order of slots and attempts.
+    pub rows: Vec<Ownership>,
+    /// Those that cannot: none of them hides another (C17).
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// Every row.
+pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Owned> {
+    let mut owned = Owned::default();
     let mut statement = conn.prepare("SELECT * FROM ownership")?;
-    let mut rows: Vec<_> = statement.query_map([], read)?.collect::<Result<_, _>>()?;
-    rows.sort_by(|a, b| key(a).cmp(&key(b)));
-    Ok(rows)
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        match read(row) {
+            Ok(one) => owned.rows.push(one),
+            Err(error) if is_of_row(&error) => {
+                let kind = (RowKind::Ownership, "slot");
+                owned.unreadable.push(Unreadable::of(row, kind, &error)?);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    owned.rows.sort_by(|a, b| key(a).cmp(&key(b)));
+    Ok(owned)
+}
+
+/// Takes away each row that cannot be read, so that it is made anew from its record, and says which those were.
+///
+/// A row of a slot whose record cannot be read either stays: nothing is left to make it from, and the slot is held.
+pub(crate) fn clear(conn: &Connection, known: &[NodeRecord]) -> rusqlite::Result<Vec<Unreadable>> {
+    let bad = all(conn)?.unreadable;
+    if bad.is_empty() {
+        return Ok(bad);
+    }
+    let unread = "SELECT slot FROM record";
+    let mut lost: BTreeSet<String> = conn
+        .prepare(unread)?
+        .query_map([], |row| scan::key(row, "slot"))?
+        .collect::<Result<_, _>>()?;
+    for record in known {
+        lost.remove(&record.slot.to_string());
+    }
+    let mut statement = conn.prepare("SELECT * FROM ownership")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if read(row).is_ok() || lost.contains(&scan::key(row, "slot")?) {
+            continue;
+        }
+        let values: (Value, Value) = (row.get("slot")?, row.get("ordinal")?);
+        conn.execute("DELETE FROM ownership WHERE slot IS ?1 AND ordinal IS ?2", values)?;
+    }
+    Ok(bad)
 }
 
 fn key(row: &Ownership) -> (&LogicalNodeId, u64) {

@@ -4,19 +4,19 @@ use std::path::Path;
 
 use reconciler_core::{
     id::{OperationId, PlanHash},
-    ownership::Ownership,
+    redact::Redacted,
 };
 use rusqlite::{Connection, Params, Row};
 
 use crate::{
-    codec::num,
     event::{EventRow, PassRow},
     lease::{self, LeaseRow},
     operation::{OpenOperation, OperationRow},
+    operation_scan,
     owner::{OwnerRecord, RunLock},
-    ownership,
+    ownership::{self, Owned},
     paths::StatePaths,
-    scan::{self, Recovered},
+    scan::{self, Recovered, Unreadable},
     schema,
     step::StepRow,
     store::{Beside, OpenError, open_reading},
@@ -98,17 +98,49 @@ impl Reader {
         self.rows(&sql, [limit], OperationRow::read)
     }
 
-    /// One operation, open or closed, with its steps; nothing if history does not reach it.
+    /// One operation, open or closed, with those of its steps that can be read; nothing if it cannot be read itself, or
+    /// if history does not reach it. [`unreadable`](Self::unreadable) has the rest.
     ///
     /// # Errors
     /// Fails if the file is damaged or cannot be read.
     pub fn operation(&self, id: OperationId) -> Result<Option<OpenOperation>, OpenError> {
-        let id = num(id.get());
-        let sql = format!("SELECT {} FROM operation WHERE id = ?1", OperationRow::COLUMNS);
-        let Some(row) = self.rows(&sql, [id], OperationRow::read)?.pop() else { return Ok(None) };
-        let columns = StepRow::COLUMNS;
-        let sql = format!("SELECT {columns} FROM step WHERE operation = ?1 ORDER BY id");
-        Ok(Some(OpenOperation { row, steps: self.rows(&sql, [id], StepRow::read)? }))
+        let mut bad = Vec::new();
+        let mut read = || -> rusqlite::Result<Option<OpenOperation>> {
+            let Some(row) = operation_scan::operation(&self.conn, id, &mut bad)? else {
+                return Ok(None);
+            };
+            Ok(Some(OpenOperation {
+                row,
+                steps: operation_scan::steps_of(&self.conn, id, &mut bad)?,
+            }))
+        };
+        read().map_err(|error| self.named(error))
+    }
+
+    /// What of one operation and its steps cannot be read.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn unreadable(&self, id: OperationId) -> Result<Vec<Unreadable>, OpenError> {
+        let mut bad = Vec::new();
+        let mut read = || -> rusqlite::Result<()> {
+            operation_scan::operation(&self.conn, id, &mut bad)?;
+            operation_scan::steps_of(&self.conn, id, &mut bad).map(drop)
+        };
+        read().map_err(|error| self.named(error))?;
+        Ok(bad)
+    }
+
+    /// The columns of one operation as they stand, also of one that cannot be read: names and texts, cleaned.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn operation_as_it_stands(
+        &self,
+        id: OperationId,
+    ) -> Result<Vec<(&'static str, Redacted)>, OpenError> {
+        let read = || operation_scan::operation_as_it_stands(&self.conn, id);
+        read().map_err(|error| self.named(error))
     }
 
     /// The newest steps of all operations, the newest first.
@@ -129,11 +161,11 @@ impl Reader {
         lease::open(&self.conn).map_err(|error| self.named(error))
     }
 
-    /// What attempts own, in the order of slots and attempts.
+    /// What attempts own.
     ///
     /// # Errors
-    /// Fails if the file is damaged or cannot be read.
-    pub fn ownership(&self) -> Result<Vec<Ownership>, OpenError> {
+    /// Fails if the file is damaged or cannot be read; single bad rows are reported inside.
+    pub fn ownership(&self) -> Result<Owned, OpenError> {
         ownership::all(&self.conn).map_err(|error| self.named(error))
     }
 
@@ -143,6 +175,21 @@ impl Reader {
     /// Fails if the file is damaged or cannot be read.
     pub fn is_used(&self, hash: &PlanHash) -> Result<bool, OpenError> {
         scan::is_used(&self.conn, &hash.to_string()).map_err(|error| self.named(error))
+    }
+
+    /// True if a plan was confirmed, opened operations that history still has, and each of them succeeded.
+    ///
+    /// # Errors
+    /// Fails if the file is damaged or cannot be read.
+    pub fn has_succeeded(&self, plan: &PlanHash) -> Result<bool, OpenError> {
+        let sql = "SELECT count(*), total(status = 'succeeded') = count(*) FROM operation \
+                   WHERE plan = ?1";
+        let read = || {
+            self.conn.query_row(sql, [plan.to_string()], |row| {
+                Ok(row.get::<_, i64>(0)? > 0 && row.get::<_, bool>(1)?)
+            })
+        };
+        read().map_err(|error| self.named(error))
     }
 
     /// Who owns the run, or did last.

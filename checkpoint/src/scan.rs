@@ -21,10 +21,10 @@ use crate::{
     codec::{is_of_row, misread, number, parsed, why},
     event::EventRow,
     lease::{self, LeaseRow},
-    operation::{OpenOperation, OperationRow},
+    operation::OpenOperation,
+    operation_scan::open_operations,
     owner::OwnerRecord,
     record::{ShapeRow, UsedPlan},
-    step::StepRow,
     sum,
 };
 
@@ -46,6 +46,8 @@ pub enum RowKind {
     Step,
     /// The lease on an open operation.
     Lease,
+    /// What an attempt owns; named by its slot. A driver makes it anew from the record as it takes the run.
+    Ownership,
     /// An event.
     Event,
 }
@@ -57,6 +59,8 @@ pub struct Unreadable {
     pub kind: RowKind,
     /// Its key as it stands there: the slot, the group, or the number.
     pub key: String,
+    /// The operation that it is, or that it is part of.
+    pub operation: Option<OperationId>,
     /// Why.
     pub why: Redacted,
 }
@@ -151,7 +155,7 @@ pub(crate) fn present_shape(conn: &Connection) -> rusqlite::Result<Option<ShapeR
 }
 
 /// Reads all rows of `sql`, whose column `key` names each; rows that cannot be read go to `unreadable`.
-fn read_all<T>(
+pub(crate) fn read_all<T>(
     conn: &Connection,
     sql: &str,
     (kind, key): (RowKind, &str),
@@ -165,13 +169,34 @@ fn read_all<T>(
         match read(row) {
             Ok(value) => all.push(value),
             Err(error) if is_of_row(&error) => {
-                let key = self::key(row, key)?;
-                unreadable.push(Unreadable { kind, key, why: why(&error).into() });
+                unreadable.push(Unreadable::of(row, (kind, key), &error)?);
             }
             Err(error) => return Err(error),
         }
     }
     Ok(all)
+}
+
+impl Unreadable {
+    /// The row that `error` is of, with the column that names it.
+    pub(crate) fn of(
+        row: &Row<'_>,
+        (kind, key): (RowKind, &str),
+        error: &rusqlite::Error,
+    ) -> rusqlite::Result<Self> {
+        let operation = match kind {
+            RowKind::Operation => Some("id"),
+            RowKind::Step | RowKind::Lease => Some("operation"),
+            RowKind::Record
+            | RowKind::GroupHold
+            | RowKind::Rollout
+            | RowKind::Ownership
+            | RowKind::Event => None,
+        };
+        let operation = operation.map(|column| number(row, column)).transpose()?;
+        let (key, why) = (self::key(row, key)?, Redacted::new(&why(error)));
+        Ok(Self { kind, key, operation: operation.map(OperationId::new), why })
+    }
 }
 
 /// The key of a row as it stands there.
@@ -263,32 +288,6 @@ fn rollouts(
 ) -> rusqlite::Result<Vec<(GroupId, Rollout)>> {
     let sql = "SELECT node_group, rollout, sum FROM rollout ORDER BY node_group";
     read_all(conn, sql, (RowKind::Rollout, "node_group"), unreadable, rollout)
-}
-
-fn open_operations(
-    conn: &Connection,
-    unreadable: &mut Vec<Unreadable>,
-) -> rusqlite::Result<Vec<OpenOperation>> {
-    let sql = format!(
-        "SELECT {} FROM operation WHERE status = 'active' OR closed_at IS NULL ORDER BY id",
-        OperationRow::COLUMNS
-    );
-    let rows =
-        read_all(conn, &sql, (RowKind::Operation, "node_group"), unreadable, OperationRow::read)?;
-    let sql = format!(
-        "SELECT {}, (SELECT node_group FROM operation WHERE id = step.operation) AS node_group \
-         FROM step WHERE operation IN (SELECT id FROM operation WHERE status = 'active') ORDER BY id",
-        StepRow::COLUMNS
-    );
-    let steps = read_all(conn, &sql, (RowKind::Step, "node_group"), unreadable, StepRow::read)?;
-    let mut of: BTreeMap<OperationId, Vec<StepRow>> = BTreeMap::new();
-    for step in steps {
-        of.entry(step.operation).or_default().push(step);
-    }
-    Ok(rows
-        .into_iter()
-        .map(|row| OpenOperation { steps: of.remove(&row.id).unwrap_or_default(), row })
-        .collect())
 }
 
 /// The leases on open operations; the tables of a journal that an older program wrote last lack them.

@@ -101,7 +101,7 @@ impl StepRow {
             slot: parsed(row, "slot")?,
             attempt: AttemptId { ordinal, uuid: uuid(row, "attempt")? },
             provider: parsed(row, "provider")?,
-            command: action_kind(row.get_ref("kind")?.as_str()?)?,
+            command: kind(row)?,
             key: parsed(row, "idem")?,
             fence: Fence::new(number(row, "fence")?),
             direction: direction(row)?,
@@ -114,7 +114,9 @@ impl StepRow {
     }
 }
 
-fn action_kind(text: &str) -> rusqlite::Result<ActionKind> {
+/// What a step does.
+pub(crate) fn kind(row: &Row<'_>) -> rusqlite::Result<ActionKind> {
+    let text = row.get_ref("kind")?.as_str()?;
     let unknown = || misread(Type::Text, format!("`{text}` is neither a command nor a hook"));
     ActionKind::from_name(text).ok_or_else(unknown)
 }

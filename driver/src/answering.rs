@@ -109,7 +109,7 @@ impl Loop {
     }
 
     /// Folds what came in, so that a plan is made from all that is known; decides nothing.
-    fn fold_waiting(&mut self) {
+    pub(crate) fn fold_waiting(&mut self) {
         if self.facts.is_empty() || self.barrier.is_some() {
             return;
         }
@@ -144,10 +144,12 @@ impl Loop {
         for recovery in &mut self.answers.recoveries {
             recovery.waiting.remove(looked);
         }
+        self.state.operations.looked(looked);
     }
 
-    /// Answers the recoveries whose looks are all in.
+    /// Answers the recoveries whose looks are all in, and takes back what was handed over for that.
     pub(crate) fn finish_recoveries(&mut self) {
+        self.take_over();
         if self.barrier.is_some() || self.answers.recoveries.iter().all(|r| !r.waiting.is_empty()) {
             return;
         }

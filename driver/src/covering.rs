@@ -19,7 +19,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    operations::{Health, Open},
+    operations::{Handover, Health, Open},
     planning,
     state::State,
     view::Edit,
@@ -90,6 +90,10 @@ impl State {
             match touched.cover() {
                 Cover::GoesOn | Cover::Withheld => {}
                 Cover::Opens => {
+                    if touched.hold.is_some_and(HoldCode::is_of_operation) {
+                        // A group that goes altogether takes with it what nobody can read of it.
+                        self.break_all_off(&group, commit);
+                    }
                     let way_back = Compensation::of(&group, old, &self.cluster);
                     let writes = &mut commit.operations;
                     self.open_operation(&group, plan.hash, Some(way_back), writes);
@@ -124,6 +128,7 @@ impl State {
             compensation: compensation.clone(),
             restored: None,
             health: Health::default(),
+            handover: Handover::default(),
         };
         if let Some(older) = self.operations.open(group, open) {
             let outcome = Outcome::Interrupted;

@@ -9,8 +9,7 @@ use checkpoint::{
     store::{Commit, Ticket},
 };
 use reconciler_core::{
-    checkpoint::StepMark,
-    fold::{About, Note, NoteKind, Settlement, StepEnd},
+    fold::{About, Note, NoteKind, Settlement},
     id::{GroupId, LogicalNodeId},
     redact::Redacted,
     time::Timestamp,
@@ -138,16 +137,8 @@ impl Untold {
 }
 
 fn step_write(settlement: Settlement, now: Timestamp) -> StepWrite {
-    let (mark, finished_at) = match settlement.end {
-        StepEnd::Verified => (StepMark::Verified, Some(now)),
-        StepEnd::NoEffect => (StepMark::CancelledNoEffect, Some(now)),
-        StepEnd::NotBegun => (StepMark::CancelledBeforeEffect, Some(now)),
-        StepEnd::NotDone => (StepMark::AcceptedWithoutEffect, Some(now)),
-        StepEnd::ContextStale => (StepMark::ContextStale, Some(now)),
-        StepEnd::Ambiguous => (StepMark::AmbiguousEffect, None),
-        StepEnd::AmbiguousAfterResume => (StepMark::AmbiguousAfterResume, None),
-    };
-    StepWrite { step: settlement.step, mark, result: settlement.message, finished_at }
+    let Settlement { step, end, message: result, .. } = settlement;
+    StepWrite { step, mark: end.mark(), result, finished_at: (!end.is_open()).then_some(now) }
 }
 
 /// What a note is about, in the journal's terms.

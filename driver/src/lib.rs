@@ -49,6 +49,7 @@ mod source;
 mod start;
 mod state;
 mod stopping;
+mod taking_over;
 mod told;
 mod totals;
 pub mod view;

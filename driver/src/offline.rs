@@ -22,13 +22,13 @@ use reconciler_core::{
 use crate::{
     capacity::{self, Declared},
     publish::Published,
-    recovery_list::{listed, operation_view},
+    recovery_list::{listed, operation_view, unread_view},
     refusing::refuse,
     resume::{Given, event_view},
     secrets, shown,
     start::{Options, StartError, build_providers, capabilities},
     state::{Mode, State, millis},
-    view::{Edit, EventView, PlanView, RecoveryOperationView, RecoveryView, Refusal, RefusalKind},
+    view::{Edit, EventView, PlanView, RecoveryView, Refusal, RefusalKind, ShownOperationView},
 };
 
 /// How long one look by id may take beside a driver; as long as a driver's own.
@@ -81,6 +81,18 @@ impl Offline {
     pub fn was_used(paths: &StatePaths, hash: PlanHash) -> Result<bool, OfflineError> {
         match Reader::open(paths.dir()) {
             Ok(reader) => Ok(reader.is_used(&hash)?),
+            Err(OpenError::Missing { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// True if a plan with this hash was confirmed, and everything that it opened succeeded (R106).
+    ///
+    /// # Errors
+    /// Fails if a journal is there and cannot be read.
+    pub fn has_succeeded(paths: &StatePaths, hash: PlanHash) -> Result<bool, OfflineError> {
+        match Reader::open(paths.dir()) {
+            Ok(reader) => Ok(reader.is_used(&hash)? && reader.has_succeeded(&hash)?),
             Err(OpenError::Missing { .. }) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -146,19 +158,27 @@ impl Offline {
     pub fn operation(
         paths: &StatePaths,
         id: OperationId,
-    ) -> Result<RecoveryOperationView, OfflineError> {
-        let found = match Reader::open(paths.dir()) {
-            Ok(reader) => reader.operation(id)?,
-            Err(OpenError::Missing { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let recovered = Self::open(paths)?.recovered;
-        let view = found.map(|found| operation_view(&found, &recovered));
-        view.ok_or_else(|| {
+    ) -> Result<ShownOperationView, OfflineError> {
+        let missing = || {
             let message = format!("there is no operation {id}, or it is history no more");
             let hint = Some("`levelhead recovery` lists what is open".to_owned());
-            Refusal { hint, ..refuse(RefusalKind::Invalid, message) }.into()
-        })
+            OfflineError::from(Refusal { hint, ..refuse(RefusalKind::Invalid, message) })
+        };
+        let reader = match Reader::open(paths.dir()) {
+            Ok(reader) => reader,
+            Err(OpenError::Missing { .. }) => return Err(missing()),
+            Err(error) => return Err(error.into()),
+        };
+        let bad = reader.unreadable(id)?;
+        if let Some(found) = reader.operation(id)? {
+            let recovered = Self::open(paths)?.recovered;
+            return Ok(ShownOperationView::Read(operation_view(&found, &bad, &recovered).into()));
+        }
+        let stands = reader.operation_as_it_stands(id)?;
+        if stands.is_empty() {
+            return Err(missing());
+        }
+        Ok(ShownOperationView::Unread(unread_view(id, &bad, stands).into()))
     }
 
     /// Every record that the journal has.

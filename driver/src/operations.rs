@@ -10,6 +10,7 @@ use reconciler_core::{
     checkpoint::Direction,
     effect::{Look, WorkloadState},
     id::{AttemptId, Fence, GroupId, LogicalNodeId, OperationId, PlanHash},
+    redact::Redacted,
     saga::Compensation,
 };
 
@@ -23,6 +24,38 @@ pub(crate) enum Health {
     Looking(BTreeSet<(LogicalNodeId, AttemptId)>),
     /// Each was looked at, and serves.
     Proven,
+}
+
+/// Whether an operation was handed over to be taken back, and how far that is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Handover {
+    /// It was not, or that is done with.
+    #[default]
+    None,
+    /// It was; nothing was done about it yet.
+    Due,
+    /// What is in doubt of it is being looked at first.
+    Looking(BTreeSet<(LogicalNodeId, AttemptId)>),
+    /// It cannot be taken back before a doubt is over.
+    Doubtful,
+    /// It cannot be taken back without a person, who was told why.
+    Held,
+}
+
+/// An open operation that cannot be read, so that nobody can say how far it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Its group as it stands there.
+    pub(crate) group: String,
+    /// Why it cannot be read.
+    pub(crate) why: Redacted,
+}
+
+impl Unread {
+    /// Its group, if that can be read.
+    pub(crate) fn group(&self) -> Option<GroupId> {
+        self.group.parse().ok()
+    }
 }
 
 /// One open operation.
@@ -44,6 +77,8 @@ pub(crate) struct Open {
     pub(crate) restored: Option<bool>,
     /// What is known of it meanwhile.
     pub(crate) health: Health,
+    /// Whether it was handed over to be taken back.
+    pub(crate) handover: Handover,
 }
 
 impl From<&OperationRow> for Open {
@@ -57,6 +92,7 @@ impl From<&OperationRow> for Open {
             compensation: row.compensation.clone(),
             restored: row.restored,
             health: Health::default(),
+            handover: Handover::default(),
         }
     }
 }
@@ -72,12 +108,52 @@ impl Open {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Operations {
     open: BTreeMap<GroupId, Open>,
+    unread: BTreeMap<OperationId, Unread>,
 }
 
 impl Operations {
-    /// Takes back what the journal has open.
-    pub(crate) fn restore(open: impl IntoIterator<Item = (GroupId, Open)>) -> Self {
-        Self { open: open.into_iter().collect() }
+    /// Takes back what the journal has open; `handed` are those that were handed over to be taken back.
+    pub(crate) fn restore(
+        open: impl IntoIterator<Item = (GroupId, Open)>,
+        unread: BTreeMap<OperationId, Unread>,
+        handed: &BTreeSet<OperationId>,
+    ) -> Self {
+        let mut open: BTreeMap<GroupId, Open> = open.into_iter().collect();
+        for one in open.values_mut().filter(|one| !one.goes_back() && handed.contains(&one.id)) {
+            one.handover = Handover::Due;
+        }
+        Self { open, unread }
+    }
+
+    /// The open operation of that number that cannot be read.
+    pub(crate) fn unread(&self, id: OperationId) -> Option<&Unread> {
+        self.unread.get(&id)
+    }
+
+    /// Forgets an operation that cannot be read, which is over.
+    pub(crate) fn close_unread(&mut self, id: OperationId) {
+        self.unread.remove(&id);
+    }
+
+    /// The open operations of a group that cannot be read.
+    pub(crate) fn unread_of(&self, group: &GroupId) -> Vec<OperationId> {
+        let of = self.unread.iter().filter(|(_, one)| one.group == group.as_str());
+        of.map(|(id, _)| *id).collect()
+    }
+
+    /// The groups whose operation was handed over to be taken back and was not yet.
+    pub(crate) fn handed_over(&self) -> impl Iterator<Item = &GroupId> {
+        let due = |open: &Open| open.handover != Handover::None;
+        self.open.iter().filter(move |(_, open)| due(open)).map(|(group, _)| group)
+    }
+
+    /// Notes that an attempt was looked at, for what waits for that before it is taken back.
+    pub(crate) fn looked(&mut self, looked: &(LogicalNodeId, AttemptId)) {
+        for open in self.open.values_mut() {
+            if let Handover::Looking(waiting) = &mut open.handover {
+                waiting.remove(looked);
+            }
+        }
     }
 
     /// Opens one, and gives back the one that it takes the place of.

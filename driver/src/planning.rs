@@ -258,7 +258,7 @@ impl State {
         if reshaped {
             self.tell_shape(&old, plan.hash, source, now, &mut commit);
         }
-        if !self.take_recovery(edit, plan.hash, now, &mut commit) {
+        if !self.take_recovery(edit, plan.hash, source, &mut commit) {
             self.open_for(edit, plan, &old, &mut commit);
         }
         self.pause(edit, now, &mut commit);

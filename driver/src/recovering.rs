@@ -12,12 +12,12 @@ use reconciler_core::{
     hold::HoldCode,
     id::{AttemptId, GroupId, LogicalNodeId, OperationId, PlanHash},
     observed::{ClusterState, GroupState, NodeRecord},
-    time::Timestamp,
 };
 
 use crate::{
-    operations::{Health, Open},
+    operations::{Health, Open, Unread},
     refusing::refuse,
+    source::{Face, Source},
     state::State,
     view::{Edit, RecoveryVerb, Refusal, RefusalKind},
 };
@@ -37,16 +37,22 @@ impl State {
         id: OperationId,
         verb: RecoveryVerb,
     ) -> Result<Option<ClusterShape>, Refusal> {
-        let (group, open) = self.recoverable(id)?;
-        let unreadable = self.held_for(group).is_some_and(HoldCode::is_of_operation);
         let forbid = |message: String, hint: &str| Refusal {
             hint: Some(hint.to_owned()),
             ..refuse(RefusalKind::Forbidden, message)
         };
-        if unreadable && verb != RecoveryVerb::Release {
+        let in_the_dark = || {
             let message = format!("nobody can tell how far operation {id} came");
             let hint = format!("`levelhead recovery release {id}` closes it where it stands");
-            return Err(forbid(message, &hint));
+            Err(forbid(message, &hint))
+        };
+        if self.operations.unread(id).is_some() {
+            return if verb == RecoveryVerb::Release { Ok(None) } else { in_the_dark() };
+        }
+        let (group, open) = self.recoverable(id)?;
+        let unreadable = self.held_for(group).is_some_and(HoldCode::is_of_operation);
+        if unreadable && verb != RecoveryVerb::Release {
+            return in_the_dark();
         }
         if verb != RecoveryVerb::Rollback {
             return Ok(None);
@@ -81,7 +87,7 @@ impl State {
     }
 
     /// A slot of a group where an effect of unknown outcome is open (R129).
-    fn doubted(&self, group: &GroupId) -> Option<LogicalNodeId> {
+    pub(crate) fn doubted(&self, group: &GroupId) -> Option<LogicalNodeId> {
         let records = self.cluster.group(group).map(AsRef::as_ref);
         let mut attempts =
             records.into_iter().flat_map(GroupState::records).flat_map(|r| r.attempts());
@@ -90,16 +96,33 @@ impl State {
 
     /// What a recovery does to the observed state before its plan is made: the holds of its group end.
     pub(crate) fn recovery_facts(&self, edit: &Edit) -> Vec<Fact> {
-        let Edit::Recover { operation, .. } = edit else { return Vec::new() };
-        let Some((group, _)) = self.operations.find(*operation) else { return Vec::new() };
-        released(&self.cluster, group)
+        let Some(group) = self.recovered_group(edit) else { return Vec::new() };
+        released(&self.cluster, &group)
+    }
+
+    /// The group of a recovery whose holds end with it: not while another operation of it cannot be read.
+    fn recovered_group(&self, edit: &Edit) -> Option<GroupId> {
+        let Edit::Recover { operation, .. } = edit else { return None };
+        let unread = self.operations.unread(*operation);
+        let group = match unread {
+            Some(unread) => unread.group()?,
+            None => self.operations.find(*operation).map(|(group, _)| group.clone())?,
+        };
+        let others = self.operations.unread_of(&group);
+        let all_goes = unread.is_none() || others == [*operation];
+        all_goes.then_some(group)
     }
 
     /// What the hash of a recovery is bound to beside its plan.
     pub(crate) fn recovers(&self, edit: &Edit) -> Option<Recovers> {
         let Edit::Recover { operation, verb } = edit else { return None };
-        let (group, open) = self.operations.find(*operation)?;
-        Some(Recovers { verb: *verb, group: group.clone(), open: open.clone() })
+        let of = if let Some(unread) = self.operations.unread(*operation) {
+            Recovered::Unread(*operation, unread.clone())
+        } else {
+            let (group, open) = self.operations.find(*operation)?;
+            Recovered::Open(group.clone(), Box::new(open.clone()))
+        };
+        Some(Recovers { verb: *verb, of })
     }
 
     /// Refuses to declare a group anew while it is being taken back (R95); a group that goes is not kept by that.
@@ -111,16 +134,23 @@ impl State {
         if matches!(edit, Edit::Recover { .. } | Edit::Rollback { .. }) {
             return Ok(());
         }
-        for group in self.operations.going_back() {
+        for group in self.operations.going_back().chain(self.operations.handed_over()) {
             let (before, after) = (self.shape.group(group), target.group(group));
+            let Some(open) = self.operations.get(group) else { continue };
             let held = self.cluster.group(group).is_some_and(|state| state.hold().is_some());
             let goes = after.is_none_or(|after| after.count == 0);
-            if before == after || goes || held {
+            if before == after || goes || (held && open.goes_back()) {
                 continue;
             }
-            let Some(id) = self.operations.of(group) else { continue };
-            let message = format!("`{group}` is being taken back by operation {id}");
-            let hint = format!("wait for it; `levelhead recovery show {id}` says how far it is");
+            let id = open.id;
+            let (message, hint) = if open.goes_back() {
+                let hint =
+                    format!("wait for it; `levelhead recovery show {id}` says how far it is");
+                (format!("`{group}` is being taken back by operation {id}"), hint)
+            } else {
+                let hint = format!("`levelhead recovery show {id}` says what leads on");
+                (format!("operation {id} of `{group}` was handed over to be taken back"), hint)
+            };
             return Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Forbidden, message) });
         }
         Ok(())
@@ -128,16 +158,8 @@ impl State {
 
     /// The attempts in doubt that are looked at by id before a recovery is shown or done.
     pub(crate) fn recovery_looks(&self, edit: &Edit) -> Vec<(LogicalNodeId, AttemptId)> {
-        let Edit::Recover { operation, .. } = edit else { return Vec::new() };
-        let Some((group, _)) = self.operations.find(*operation) else { return Vec::new() };
-        let records = self.cluster.group(group).map(AsRef::as_ref);
-        let attempts = records.into_iter().flat_map(GroupState::records).flat_map(|r| r.attempts());
-        let doubtful = |one: &&NodeRecord| {
-            one.ambiguity.is_some()
-                || one.hold.is_some()
-                || one.missing_since.or(one.suspect_since).is_some()
-        };
-        attempts.filter(doubtful).map(|one| (one.slot.clone(), one.attempt)).collect()
+        let group = self.recovered_group(edit);
+        group.map_or_else(Vec::new, |group| self.doubtful_of(&group))
     }
 
     /// Turns the operation of `group` back under `plan`; one is opened where none is.
@@ -151,6 +173,7 @@ impl State {
         open.restored = None;
         open.health = Health::Unasked;
         commit.operations.push(OperationWrite::TurnBack { id: open.id, plan });
+        self.end_handover(group, commit.at);
     }
 
     /// Does to the operations what a confirmed recovery says; true if `edit` is one.
@@ -158,19 +181,24 @@ impl State {
         &mut self,
         edit: &Edit,
         plan: PlanHash,
-        now: Timestamp,
+        source: &Source,
         commit: &mut Commit,
     ) -> bool {
         let Edit::Recover { operation, verb } = edit else { return false };
-        let Some(group) = self.operations.find(*operation).map(|(group, _)| group.clone()) else {
-            return true;
-        };
+        let now = commit.at;
         let facts = self.recovery_facts(edit);
         for fact in facts {
             self.fold(fact, now);
         }
+        if let Some(unread) = self.operations.unread(*operation).cloned() {
+            self.break_off(*operation, &unread, plan, commit);
+            return true;
+        }
+        let Some(group) = self.operations.find(*operation).map(|(group, _)| group.clone()) else {
+            return true;
+        };
         match verb {
-            RecoveryVerb::Resume => {}
+            RecoveryVerb::Resume => self.go_on(&group, commit),
             RecoveryVerb::Rollback => self.turn_back(&group, plan, commit),
             RecoveryVerb::Release => self.abandon(&group, commit),
         }
@@ -179,8 +207,8 @@ impl State {
             RecoveryVerb::Rollback => "is taken back",
             RecoveryVerb::Release => "is closed where it stands",
         };
-        let text =
-            format!("operation {operation} {done}, by an operator under plan {}", plan.short());
+        let by = if source.face == Face::Driver { source.who.as_str() } else { "an operator" };
+        let text = format!("operation {operation} {done}, by {by} under plan {}", plan.short());
         self.tell(Subject::Group(group), "operation", &text, now, commit);
         true
     }
@@ -188,9 +216,39 @@ impl State {
     /// Closes whatever is open of a group where it stands; what is missing is planned anew.
     pub(crate) fn abandon(&mut self, group: &GroupId, commit: &mut Commit) {
         self.operations.close(group);
+        for id in self.operations.unread_of(group) {
+            self.operations.close_unread(id);
+        }
         commit.operations.push(OperationWrite::Abandon { group: group.clone() });
         // What was declared meanwhile may be declared now.
         self.taken_back = true;
+    }
+}
+
+impl State {
+    /// Breaks off each operation of a group for itself, so that one that is opened beside it stays.
+    pub(crate) fn break_all_off(&mut self, group: &GroupId, commit: &mut Commit) {
+        let unread = self.operations.unread_of(group);
+        for id in &unread {
+            self.operations.close_unread(*id);
+        }
+        let open = self.operations.close(group).map(|open| open.id);
+        let all = unread.into_iter().chain(open);
+        commit.operations.extend(all.map(|id| OperationWrite::Break { id }));
+    }
+
+    /// Closes an operation that nobody can read where it stands.
+    fn break_off(&mut self, id: OperationId, unread: &Unread, plan: PlanHash, commit: &mut Commit) {
+        self.operations.close_unread(id);
+        commit.operations.push(OperationWrite::Break { id });
+        self.taken_back = true;
+        let text = format!(
+            "operation {id} is closed where it stands, by an operator under plan {}; it could not be read: {}",
+            plan.short(),
+            unread.why
+        );
+        let subject = unread.group().map_or(Subject::Run, Subject::Group);
+        self.tell(subject, "operation", &text, commit.at, commit);
     }
 }
 
@@ -208,22 +266,37 @@ fn released(cluster: &ClusterState, group: &GroupId) -> Vec<Fact> {
 /// What the hash of a recovery is bound to beside its plan: exactly this operation, and what becomes of it (R139).
 pub(crate) struct Recovers {
     verb: RecoveryVerb,
-    group: GroupId,
-    open: Open,
+    of: Recovered,
+}
+
+/// What is recovered, as it stands.
+enum Recovered {
+    /// An operation that is gone by.
+    Open(GroupId, Box<Open>),
+    /// One that nobody can read.
+    Unread(OperationId, Unread),
 }
 
 impl Recovers {
     /// The hash of the recovery whose plan has the hash `plan`.
     pub(crate) fn hash(&self, plan: PlanHash) -> PlanHash {
-        let canon = Canon::object([
-            ("recovery", Canon::text(self.verb.as_str())),
-            ("operation", Canon::num(self.open.id.get())),
-            ("group", Canon::text(self.group.as_str())),
-            ("of-plan", Canon::show(self.open.plan)),
-            ("of-fence", Canon::num(self.open.fence.get())),
-            ("direction", Canon::text(self.open.direction.as_str())),
-            ("plan", Canon::show(plan)),
-        ]);
+        let mut parts =
+            vec![("recovery", Canon::text(self.verb.as_str())), ("plan", Canon::show(plan))];
+        parts.extend(match &self.of {
+            Recovered::Open(group, open) => vec![
+                ("operation", Canon::num(open.id.get())),
+                ("group", Canon::text(group.as_str())),
+                ("of-plan", Canon::show(open.plan)),
+                ("of-fence", Canon::num(open.fence.get())),
+                ("direction", Canon::text(open.direction.as_str())),
+            ],
+            Recovered::Unread(id, unread) => vec![
+                ("operation", Canon::num(id.get())),
+                ("group", Canon::text(&unread.group)),
+                ("unread", Canon::text(unread.why.as_str())),
+            ],
+        });
+        let canon = Canon::object(parts);
         PlanHash::of(canon.write().as_bytes())
     }
 }

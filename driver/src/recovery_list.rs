@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use checkpoint::{
     operation::{OpenOperation, OperationRow},
-    scan::{Recovered, RowKind},
+    scan::{Recovered, RowKind, Unreadable},
     step::StepRow,
 };
 use reconciler_core::{
     checkpoint::{CheckpointError, CheckpointRow, Direction},
     hold::{Hold, HoldCode},
-    id::IdempotencyKey,
+    id::{IdempotencyKey, OperationId},
     observed::NodeRecord,
+    redact::Redacted,
     saga::{Compensation, audit},
 };
 
 use crate::view::{
     CheckpointView, OwnerView, RecoveryOperationView, RecoveryStepView, RecoveryVerb, RecoveryView,
-    VIEW_SCHEMA,
+    UnreadOperationView, VIEW_SCHEMA,
 };
 
 /// Everything that is open, with who owns the run.
@@ -30,28 +31,70 @@ pub(crate) fn listed(recovered: &Recovered, driven: bool) -> RecoveryView {
         drives: driven,
     });
     let open = &recovered.open_operations;
-    let unreadable = recovered.unreadable.iter().filter_map(|bad| {
-        let what = match bad.kind {
-            RowKind::Operation => "an open operation",
-            RowKind::Step => "a step of an open operation",
-            RowKind::Record
-            | RowKind::GroupHold
-            | RowKind::Rollout
-            | RowKind::Lease
-            | RowKind::Event => return None,
-        };
-        Some(format!("group {}: {what} cannot be read: {}", bad.key, bad.why))
+    let unread = recovered.unreadable.iter().filter(|bad| bad.kind == RowKind::Operation);
+    let unread = unread.filter_map(|bad| {
+        Some(UnreadOperationView {
+            id: bad.operation?,
+            group: bad.key.clone(),
+            problems: problem(bad).into_iter().collect(),
+            columns: BTreeMap::new(),
+            modes: vec![RecoveryVerb::Release],
+        })
     });
     RecoveryView {
         schema: VIEW_SCHEMA,
         owner,
-        operations: open.iter().map(|open| operation_view(open, recovered)).collect(),
-        unreadable: unreadable.collect(),
+        operations: open
+            .iter()
+            .map(|open| operation_view(open, &recovered.unreadable, recovered))
+            .collect(),
+        unreadable: recovered.unreadable.iter().filter_map(problem).collect(),
+        unread: unread.collect(),
     }
 }
 
-/// One operation as it is shown.
-pub(crate) fn operation_view(of: &OpenOperation, recovered: &Recovered) -> RecoveryOperationView {
+/// What of an operation cannot be read, and why; nothing for any other row.
+fn problem(bad: &Unreadable) -> Option<String> {
+    let what = match bad.kind {
+        RowKind::Operation => "operation",
+        RowKind::Step => "a step of operation",
+        RowKind::Record
+        | RowKind::GroupHold
+        | RowKind::Rollout
+        | RowKind::Lease
+        | RowKind::Ownership
+        | RowKind::Event => return None,
+    };
+    let id = bad.operation?;
+    Some(format!("{what} {id} of {} cannot be read: {}", bad.key, bad.why))
+}
+
+/// An operation that cannot be read as it is shown, with its columns as they stand.
+pub(crate) fn unread_view(
+    id: OperationId,
+    bad: &[Unreadable],
+    stands: Vec<(&'static str, Redacted)>,
+) -> UnreadOperationView {
+    let columns: BTreeMap<String, String> =
+        stands.into_iter().map(|(name, text)| (name.to_owned(), text.to_string())).collect();
+    let is_open = columns.get("closed_at").is_none_or(String::is_empty);
+    UnreadOperationView {
+        id,
+        group: columns.get("node_group").cloned().unwrap_or_default(),
+        problems: bad.iter().filter_map(problem).collect(),
+        columns,
+        modes: if is_open { vec![RecoveryVerb::Release] } else { Vec::new() },
+    }
+}
+
+/// One operation as it is shown; `bad` are rows that cannot be read, its own among them.
+pub(crate) fn operation_view(
+    of: &OpenOperation,
+    bad: &[Unreadable],
+    recovered: &Recovered,
+) -> RecoveryOperationView {
+    let mine = bad.iter().filter(|bad| bad.operation == Some(of.row.id));
+    let problems: Vec<String> = mine.filter_map(problem).collect();
     let OpenOperation { row, steps } = of;
     let mut tries: BTreeMap<IdempotencyKey, u32> = BTreeMap::new();
     let mut view = |step: &StepRow| {
@@ -76,7 +119,8 @@ pub(crate) fn operation_view(of: &OpenOperation, recovered: &Recovered) -> Recov
         updated_at: row.updated_at,
         closed_at: row.closed_at,
         holds: holds(row, recovered),
-        modes: modes(of),
+        modes: modes(of, problems.is_empty()),
+        problems,
         steps: steps.iter().map(&mut view).collect(),
     }
 }
@@ -131,11 +175,12 @@ fn back_to(compensation: &Compensation) -> String {
 }
 
 /// Which verbs an open operation takes.
-fn modes(of: &OpenOperation) -> Vec<RecoveryVerb> {
+fn modes(of: &OpenOperation, whole: bool) -> Vec<RecoveryVerb> {
     if of.row.closed_at.is_some() {
         return Vec::new();
     }
-    let readable = of.row.checkpoint.is_ok()
+    let readable = whole
+        && of.row.checkpoint.is_ok()
         && of.steps.iter().all(|step| step.checkpoint.is_ok())
         && audit(of.steps.iter().map(StepRow::written)).is_ok();
     let back = of.row.direction == Direction::Forward && of.row.compensation.is_some();

@@ -164,6 +164,7 @@ impl State {
             if holds.iter().any(|hold| hold.code.is_of_operation()) {
                 self.abandon(group, &mut commit);
             }
+            self.go_on(group, &mut commit);
         }
         for (at, _) in &held {
             if let Subject::Slot(slot) = at {

@@ -13,11 +13,13 @@ use checkpoint::{
 };
 use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{
+    checkpoint::Direction,
     desired::ClusterShape,
     fold::{Fact, Transition},
     hold::{Hold, HoldCode},
-    id::{AttemptOrdinal, Fence, GroupId, LogicalNodeId, ProviderName, RunName, Uuid},
+    id::{AttemptOrdinal, Fence, GroupId, LogicalNodeId, OperationId, ProviderName, RunName, Uuid},
     observed::ClusterState,
+    ownership::HandoffTarget,
     reconcile::Parked,
     redact::Redacted,
     saga::audit,
@@ -27,9 +29,10 @@ use reconciler_core::{
 use crate::{
     capacity::Declared,
     history::History,
-    operations::Operations,
+    operations::{Operations, Unread},
     shown::Shown,
     state::{Counters, Mode, State},
+    taking_over,
     totals::Totals,
     view::EventView,
 };
@@ -52,10 +55,8 @@ impl State {
         let source = recovered.shape.as_ref().map(|row| row.source);
         let shape = recovered.shape.as_ref().map(|row| Arc::new(row.shape.redigested()));
         let shape = shape.unwrap_or_else(|| Arc::new(ClusterShape::empty(given.run, given.uuid)));
-        let lost = recovered.unreadable.iter().filter_map(|bad| lost_hold(bad, now));
-        let doubted = recovered.open_operations.iter().filter_map(|open| not_gone_by(open, now));
-        let kept = recovered.group_holds.into_iter();
-        let holds: Vec<_> = kept.chain(lost).chain(doubted).collect();
+        let handed = handed_over(&recovered);
+        let holds = holds(&recovered, &handed, now);
         // What such a hold was made from may be readable again once its steps go on; the hold stays until it is ended.
         let unwritten_holds = holds.iter().filter(|(_, hold)| hold.code.is_of_operation());
         let unwritten_holds = unwritten_holds.map(|(group, _)| group.clone()).collect();
@@ -80,7 +81,7 @@ impl State {
                 step: recovered.next_step,
                 serial: recovered.serial,
             },
-            operations: Operations::restore(open),
+            operations: Operations::restore(open, unread(&recovered.unreadable), &handed),
             work: BTreeSet::new(),
             queued: BTreeMap::new(),
             parked: Parked::default(),
@@ -121,6 +122,7 @@ impl State {
                 | RowKind::Operation
                 | RowKind::Step
                 | RowKind::Lease
+                | RowKind::Ownership
                 | RowKind::Event => {
                     tracing::error!(row = ?bad.kind, key = bad.key, why = %bad.why, "a row cannot be read");
                 }
@@ -150,17 +152,59 @@ impl State {
     }
 }
 
+/// What holds groups: what held them already stands over a handover that waits, and a doubt stands over both.
+fn holds(
+    recovered: &Recovered,
+    handed: &BTreeSet<OperationId>,
+    now: Timestamp,
+) -> Vec<(GroupId, Hold)> {
+    let open = || recovered.open_operations.iter();
+    let waiting = open().filter(|open| handed.contains(&open.row.id));
+    let waiting = waiting.map(|open| taking_over::awaits(&open.row, now));
+    let lost = recovered.unreadable.iter().filter_map(|bad| lost_hold(bad, now));
+    let doubted = open().filter_map(|open| not_gone_by(open, now));
+    waiting.chain(recovered.group_holds.iter().cloned()).chain(lost).chain(doubted).collect()
+}
+
 /// A group whose hold cannot be read stays held: what it was for is not known to be over (C17).
 fn lost_hold(bad: &Unreadable, now: Timestamp) -> Option<(GroupId, Hold)> {
     let (code, what) = match bad.kind {
-        RowKind::GroupHold => (HoldCode::Unrecognised, "its hold"),
-        RowKind::Operation => (HoldCode::PlanningIncomplete, "its open operation"),
-        RowKind::Step => (HoldCode::PlanningIncomplete, "a step of its open operation"),
-        RowKind::Record | RowKind::Rollout | RowKind::Lease | RowKind::Event => return None,
+        RowKind::GroupHold => (HoldCode::Unrecognised, "its hold".to_owned()),
+        RowKind::Operation => (HoldCode::PlanningIncomplete, named(bad, "operation")),
+        RowKind::Step => (HoldCode::PlanningIncomplete, named(bad, "a step of operation")),
+        RowKind::Record
+        | RowKind::Rollout
+        | RowKind::Lease
+        | RowKind::Ownership
+        | RowKind::Event => return None,
     };
     let group = bad.key.parse().ok()?;
-    let text = Redacted::new(&format!("{what} cannot be read: {}", bad.why));
-    Some((group, Hold { code, text, since: now }))
+    let see = bad.operation.map(|id| format!("; see `levelhead recovery show {id}`"));
+    let text = format!("{what} cannot be read: {}{}", bad.why, see.unwrap_or_default());
+    Some((group, Hold { code, text: Redacted::new(&text), since: now }))
+}
+
+/// What cannot be read, by the number of its operation.
+fn named(bad: &Unreadable, what: &str) -> String {
+    bad.operation.map_or_else(|| what.to_owned(), |id| format!("{what} {id}"))
+}
+
+/// The open operations that cannot be read, by their numbers.
+fn unread(unreadable: &[Unreadable]) -> BTreeMap<OperationId, Unread> {
+    let operations = unreadable.iter().filter(|bad| bad.kind == RowKind::Operation);
+    let unread = |bad: &Unreadable| {
+        Some((bad.operation?, Unread { group: bad.key.clone(), why: bad.why.clone() }))
+    };
+    operations.filter_map(unread).collect()
+}
+
+/// The operations that were handed over to be taken back and were not yet (R145).
+fn handed_over(recovered: &Recovered) -> BTreeSet<OperationId> {
+    let to_go_back = recovered.leases.iter().filter(|l| l.target == Some(HandoffTarget::Rollback));
+    let handed: BTreeSet<OperationId> = to_go_back.map(|lease| lease.operation).collect();
+    let forward = recovered.open_operations.iter().map(|open| &open.row);
+    let forward = forward.filter(|row| row.direction == Direction::Forward);
+    forward.map(|row| row.id).filter(|id| handed.contains(id)).collect()
 }
 
 /// A group is held whose open operation stands in a way that nobody can go by: before any provider is asked, and

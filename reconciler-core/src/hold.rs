@@ -51,11 +51,14 @@ pub enum HoldCode {
     /// An operation stands in the journal in a way that nobody can go by.
     #[serde(rename = "rollback.planning-incomplete")]
     PlanningIncomplete,
+    /// An operation was handed over to be taken back, and was not yet.
+    #[serde(rename = "rollback.handed-over")]
+    HandedOver,
 }
 
 impl HoldCode {
     /// Every code, for tables and documents.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::CrashLoop,
         Self::Refused,
         Self::Implausible,
@@ -70,6 +73,7 @@ impl HoldCode {
         Self::IrreversibleHook,
         Self::RestoredHealthFailed,
         Self::PlanningIncomplete,
+        Self::HandedOver,
     ];
 
     /// The stable text of the code.
@@ -89,6 +93,7 @@ impl HoldCode {
             Self::IrreversibleHook => "rollback.irreversible-hook",
             Self::RestoredHealthFailed => "rollback.restored-health-failed",
             Self::PlanningIncomplete => "rollback.planning-incomplete",
+            Self::HandedOver => "rollback.handed-over",
         }
     }
 

@@ -17,9 +17,9 @@ use super::{
 use crate::{
     codec::{direction, num, parsed, time},
     lease::{self, Holder},
-    operation::{OperationStatus, OperationWrite, Outcome},
+    operation::{OperationStatus, OperationWrite},
     ownership,
-    step::StepWrite,
+    step::{StepWrite, kind},
     sum::sum,
 };
 
@@ -59,14 +59,14 @@ impl Apply<'_> {
     }
 
     pub(super) fn close(&mut self, write: &OperationWrite, at: Timestamp) -> Applied {
-        if let OperationWrite::Abandon { group } = write {
-            let sql = "UPDATE operation SET status = ?2, updated_at = ?3, closed_at = ?3 \
-                       WHERE node_group = ?1 AND (status = 'active' OR closed_at IS NULL)";
-            let status = OperationStatus::Closed(Outcome::Interrupted).as_str();
-            self.run(sql, params![group.as_str(), status, time(at)])?;
-            let sql = "DELETE FROM operation_lease WHERE operation IN \
-                       (SELECT id FROM operation WHERE node_group = ?1)";
-            return self.run(sql, [group.as_str()]).map(drop);
+        match write {
+            OperationWrite::Abandon { group } => return self.abandon(group, at),
+            OperationWrite::Break { id } => return self.break_off(*id, at),
+            OperationWrite::Open { .. }
+            | OperationWrite::TurnBack { .. }
+            | OperationWrite::Restored { .. }
+            | OperationWrite::GoOn { .. }
+            | OperationWrite::Close { .. } => {}
         }
         let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
         // What its steps came to is kept as it stands, also where nobody can read it.
@@ -95,7 +95,15 @@ impl Apply<'_> {
                 let sql = "UPDATE operation SET direction = ?2, rollback_plan = ?3, restored = NULL \
                            WHERE id = ?1 AND status = 'active'";
                 let values = params![num(id.get()), Direction::Rollback.as_str(), plan.to_string()];
-                (id, self.run(sql, values)?)
+                let turned = self.run(sql, values)?;
+                // What it may have been handed over for is done with this.
+                self.forget_target(*id)?;
+                (id, turned)
+            }
+            OperationWrite::GoOn { id } => {
+                self.forget_target(*id)?;
+                let sql = "SELECT 1 FROM operation WHERE id = ?1 AND status = 'active'";
+                (id, usize::from(self.prepare(sql)?.exists([num(id.get())])?))
             }
             OperationWrite::Restored { id, proven } => {
                 let sql = "UPDATE operation SET restored = ?2 WHERE id = ?1 AND status = 'active'";
@@ -103,6 +111,7 @@ impl Apply<'_> {
             }
             OperationWrite::Open { .. }
             | OperationWrite::Abandon { .. }
+            | OperationWrite::Break { .. }
             | OperationWrite::Close { .. } => return Ok(None),
         };
         match changed {
@@ -111,21 +120,29 @@ impl Apply<'_> {
         }
     }
 
+    fn forget_target(&mut self, id: OperationId) -> Applied {
+        let sql =
+            "UPDATE operation_lease SET target = NULL WHERE operation = ?1 AND target IS NOT NULL";
+        self.run(sql, [num(id.get())]).map(drop)
+    }
+
     /// Notes what became of a step. A late result of a closed operation is kept as well: it happened.
     pub(super) fn step(&mut self, write: &StepWrite) -> Result<OperationId, Fault> {
         let unknown = || Fault::Refused(StoreError::StepUnknown(write.step));
-        let (operation, slot, before, direction) = self
-            .prepare("SELECT operation, slot, checkpoint, direction FROM step WHERE id = ?1")?
+        let (operation, slot, before, direction, kind) = self
+            .prepare("SELECT operation, slot, checkpoint, direction, kind FROM step WHERE id = ?1")?
             .query_row([num(write.step.get())], |row| {
                 // What nobody can read is no reason to refuse what came after it.
                 let before = row.get_ref("checkpoint")?.as_str()?.parse().ok();
                 let operation: i64 = row.get("operation")?;
-                Ok((operation, parsed(row, "slot")?, before, direction(row)?))
+                Ok((operation, parsed(row, "slot")?, before, direction(row)?, kind(row).ok()))
             })
             .optional()?
             .ok_or_else(unknown)?;
         let before = before.map(|before: StepCheckpoint| before.mark);
         let checkpoint = StepCheckpoint::new(slot, write.mark.settled(before, direction));
+        let class = kind.map(|kind| checkpoint.clone().of_operation(kind).precedence());
+        let rank = class.unwrap_or(checkpoint.class()).rank();
         // What was sent in full is for those who look into a doubt; once it ended, its kind is enough.
         let sql = "UPDATE step SET checkpoint = ?2, rank = CASE WHEN rank IS NULL THEN NULL \
                    ELSE ?3 END, result = ?4, finished_at = ?5, \
@@ -133,7 +150,7 @@ impl Apply<'_> {
         let values = params![
             num(write.step.get()),
             checkpoint.to_string(),
-            checkpoint.class().rank(),
+            rank,
             write.result.as_str(),
             write.finished_at.map(time)
         ];
@@ -158,6 +175,7 @@ impl Apply<'_> {
                    WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
         self.run(sql, params![num(operation.get()), slot])?;
         let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());
+        let rank = checkpoint.clone().of_operation(intent.action.kind()).precedence().rank();
         let sql = "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
                    ?13, '', ?14, NULL, ?15, ?16) ON CONFLICT DO NOTHING";
         let values = params![
@@ -173,7 +191,7 @@ impl Apply<'_> {
             num(intent.timeout.get()),
             encode("an intent", &intent.action)?,
             checkpoint.to_string(),
-            checkpoint.class().rank(),
+            rank,
             time(at),
             direction.as_str(),
             inverse(intent.action.kind()).map(CommandKind::as_str)
@@ -188,11 +206,17 @@ impl Apply<'_> {
     pub(super) fn derive(&mut self, operation: OperationId, at: Timestamp) -> Applied {
         let top = self
             .prepare(
-                "SELECT rank, checkpoint FROM step INDEXED BY step_by_rank \
+                "SELECT rank, checkpoint, kind FROM step INDEXED BY step_by_rank \
                  WHERE operation = ?1 AND rank IS NOT NULL ORDER BY rank DESC, id DESC LIMIT 1",
             )?
             .query_row([num(operation.get())], |row| {
-                Ok((row.get::<_, u8>("rank")?, row.get::<_, String>("checkpoint")?))
+                let text: String = row.get("checkpoint")?;
+                // What nobody can read stands as it is.
+                let stands = match (text.parse::<StepCheckpoint>(), kind(row)) {
+                    (Ok(step), Ok(kind)) => step.of_operation(kind).to_string(),
+                    (Err(_), _) | (_, Err(_)) => text,
+                };
+                Ok((row.get::<_, u8>("rank")?, stands))
             })
             .optional()?;
         let restored: Option<Option<bool>> = self
@@ -203,7 +227,7 @@ impl Apply<'_> {
         let own = OperationMarks { restored }.checkpoint();
         // What the operation says itself stands over a step of the same class.
         let own =
-            own.filter(|own| top.as_ref().is_none_or(|(rank, _)| *rank <= own.row().class.rank()));
+            own.filter(|own| top.as_ref().is_none_or(|(rank, _)| *rank <= own.precedence().rank()));
         let stands = match (own, top) {
             (Some(own), _) => own.to_string(),
             (None, Some((_, step))) => step,

@@ -56,14 +56,20 @@ impl State {
         write: &OperationWrite,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        if let OperationWrite::Abandon { group } = write {
-            let of = |row: &&mut OperationRow| row.group == *group && row.closed_at.is_none();
-            for row in self.operations.values_mut().filter(of) {
-                (row.updated_at, row.closed_at) = (at, Some(at));
-                row.status = OperationStatus::Closed(Outcome::Interrupted);
-                self.leases.remove(&row.id);
+        match write {
+            OperationWrite::Abandon { group } => {
+                self.break_off(|row| row.group == *group, at);
+                return Ok(());
             }
-            return Ok(());
+            OperationWrite::Break { id } => {
+                self.break_off(|row| row.id == *id, at);
+                return Ok(());
+            }
+            OperationWrite::Open { .. }
+            | OperationWrite::TurnBack { .. }
+            | OperationWrite::Restored { .. }
+            | OperationWrite::GoOn { .. }
+            | OperationWrite::Close { .. } => {}
         }
         let OperationWrite::Close { id, outcome, superseded_by } = write else { return Ok(()) };
         let row = self.active(*id).ok_or(StoreError::OperationNotOpen(*id))?;
@@ -76,6 +82,16 @@ impl State {
         row.closed_at = Some(at);
         self.leases.remove(id);
         Ok(())
+    }
+
+    /// Breaks off those of the open operations that are meant.
+    fn break_off(&mut self, is_meant: impl Fn(&OperationRow) -> bool, at: Timestamp) {
+        let open = self.operations.values_mut().filter(|row| row.closed_at.is_none());
+        for row in open.filter(|row| is_meant(row)) {
+            (row.updated_at, row.closed_at) = (at, Some(at));
+            row.status = OperationStatus::Closed(Outcome::Interrupted);
+            self.leases.remove(&row.id);
+        }
     }
 
     pub(super) fn turn(
@@ -94,8 +110,12 @@ impl State {
                 row.restored = Some(*proven);
                 Ok(Some(*id))
             }
+            OperationWrite::GoOn { id } => {
+                self.active(*id).map(|row| Some(row.id)).ok_or(StoreError::OperationNotOpen(*id))
+            }
             OperationWrite::Open { .. }
             | OperationWrite::Abandon { .. }
+            | OperationWrite::Break { .. }
             | OperationWrite::Close { .. } => Ok(None),
         }
     }
@@ -131,7 +151,7 @@ impl State {
     pub(super) fn derive(&mut self, operation: OperationId, at: Timestamp) {
         let marks = self.active(operation).map(|row| row.marks()).unwrap_or_default();
         let steps = self.steps.values().filter(|step| step.operation == operation);
-        let steps = steps.filter_map(|step| step.checkpoint.clone().ok());
+        let steps = steps.filter_map(|step| Some((step.command, step.checkpoint.clone().ok()?)));
         let derived = derive_operation(steps, marks);
         if let Some(row) = self.active(operation) {
             row.checkpoint = Ok(derived);

@@ -3,6 +3,7 @@
 mod apply;
 mod apply_operation;
 mod book;
+mod break_off;
 mod error;
 mod memory;
 mod memory_operation;

@@ -296,6 +296,7 @@ fn take(
         if let Some(held) = lease::take_all(&tx, &holder, claim.started)? {
             return Ok(Err(held));
         }
+        recovered.unreadable.extend(ownership::clear(&tx, &recovered.records)?);
         ownership::fill(&tx, &recovered.records, &holder.controller, fence)?;
         tx.commit()?;
         Ok(Ok(Taken { recovered, used }))

@@ -5,6 +5,8 @@ use std::{path::Path, sync::Barrier, thread};
 use checkpoint::{
     handoff::{HandedOff, Handoff, HandoffError},
     lease::LeaseRow,
+    operation::OperationWrite,
+    owner::{OwnerClaim, this_machine},
     reader::Reader,
     step::StepWrite,
     store::{Commit, Journal, StoreError},
@@ -13,12 +15,12 @@ use reconciler_core::{
     checkpoint::StepMark,
     id::{Fence, OperationId, PlanHash, StepId},
     ownership::{Claimed, HandoffRefusal, HandoffTarget, LeaseLength, Mismatch, Ownership},
-    time::Timestamp,
+    time::{Millis, Timestamp},
 };
 
 use crate::{
     lease::is_locked,
-    world::{files, first_commit, home, keep, open, step_commit},
+    world::{claim, files, first_commit, home, keep, open, opened, step_commit},
 };
 
 /// After every lease of 900 s that the tests' first commits begin.
@@ -29,7 +31,7 @@ fn stands(dir: &Path) -> LeaseRow {
 }
 
 fn owned(dir: &Path) -> Vec<Ownership> {
-    Reader::open(dir).unwrap().ownership().unwrap()
+    Reader::open(dir).unwrap().ownership().unwrap().rows
 }
 
 fn handoff(dir: &Path, asked: Claimed) -> Handoff<'_> {
@@ -38,7 +40,7 @@ fn handoff(dir: &Path, asked: Claimed) -> Handoff<'_> {
         asked,
         to: "op:ada".parse().unwrap(),
         length: LeaseLength::from_secs(60).unwrap(),
-        target: HandoffTarget::Rollback,
+        target: HandoffTarget::Resume,
         now: LATER,
     }
 }
@@ -61,7 +63,7 @@ fn a_handoff_moves_the_operation_with_everything_attached() {
     let HandedOff { lease, attached, .. } = handoff(&dir, before.claimed()).perform().unwrap();
     assert_eq!((attached, lease.fence), (2, Fence::new(2)));
     let after = stands(&dir);
-    assert_eq!((&after.lease, after.target), (&lease, Some(HandoffTarget::Rollback)));
+    assert_eq!((&after.lease, after.target), (&lease, Some(HandoffTarget::Resume)));
     assert_eq!(lease.until, LATER.after(LeaseLength::from_secs(60).unwrap().get()));
     for row in owned(&dir) {
         assert_eq!(
@@ -181,4 +183,47 @@ fn a_handoff_waits_for_the_evidence_and_fences_who_had_it() {
     drop::<Journal>(stale);
     assert_eq!(stands(&dir).lease.owner.as_str(), "op:ada");
     assert!(stands(&dir).lease.until > LATER);
+}
+
+/// R145: what it was handed over for stays in the journal through every start, until it is turned back or goes on.
+#[test]
+fn what_it_was_handed_over_for_stays_until_it_is_done() {
+    let home = home();
+    let dir = home.path().join("run");
+    let (mut journal, _) = open(&dir);
+    // The second has a way back, the first has none.
+    keep(&mut journal, first_commit()).unwrap();
+    let second = Commit { operations: vec![opened(2)], ..Commit::default() };
+    keep(&mut journal, second).unwrap();
+    drop(journal);
+    // The machine is the same after it was started anew: nobody waits for a lease of who ended with it (ADR 0010).
+    let claim = OwnerClaim { machine: this_machine(), ..claim() };
+    let open = |dir: &Path| Journal::open(dir, &claim, Box::new(|| {})).unwrap();
+    let of = |n: u64| {
+        let leases = Reader::open(&dir).unwrap().leases().unwrap();
+        leases.into_iter().find(|row| row.operation == OperationId::new(n)).unwrap()
+    };
+    let back = |asked| Handoff { target: HandoffTarget::Rollback, ..handoff(&dir, asked) };
+    let journal = |mut all: std::collections::BTreeMap<_, _>| all.remove(&dir.join("journal.db"));
+    let before = files(&dir);
+    let refused = back(of(1).claimed()).perform().unwrap_err();
+    assert!(matches!(refused, HandoffError::NoWayBack(_)), "{refused:?}");
+    assert!(journal(files(&dir)) == journal(before), "nothing was changed");
+    for write in [
+        OperationWrite::GoOn { id: OperationId::new(2) },
+        OperationWrite::TurnBack { id: OperationId::new(2), plan: PlanHash::of(b"back") },
+    ] {
+        let now = of(2).lease.until.after(Millis::new(1)).max(LATER);
+        Handoff { now, ..back(of(2).claimed()) }.perform().unwrap();
+        for _start in 0..2 {
+            let (journal, recovered) = open(&dir);
+            let handed = recovered.leases.iter().find(|row| row.operation.get() == 2).unwrap();
+            assert_eq!(handed.target, Some(HandoffTarget::Rollback));
+            drop(journal);
+        }
+        let (mut journal, _) = open(&dir);
+        keep(&mut journal, Commit { operations: vec![write], ..Commit::default() }).unwrap();
+        drop(journal);
+        assert_eq!(of(2).target, None);
+    }
 }

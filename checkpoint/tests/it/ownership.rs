@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use checkpoint::{
+    care::{finding::Integrity, verify},
     reader::Reader,
     record::RecordWrite,
+    scan::RowKind,
+    step::StepWrite,
     store::{Commit, Journal, Shortfall, Store, StoreError},
 };
 use reconciler_core::{
+    checkpoint::{RecoveryLane, StepMark},
     effect::{CommandKind, Intent, NodeManagerCommand, idempotency_key},
-    id::Fence,
+    id::{Fence, OperationId, StepId},
     observed::{
         DeleteReason, Deletion, Endpoint, Handle, LeaseFacts, LeaseId, MemberFacts, NodeRecord,
         NodeStage,
@@ -77,7 +81,7 @@ fn begun(dir: &std::path::Path) -> (Journal, Fence) {
 }
 
 fn states(dir: &std::path::Path) -> Vec<[FinalizerState; 2]> {
-    let rows = Reader::open(dir).unwrap().ownership().unwrap();
+    let rows = Reader::open(dir).unwrap().ownership().unwrap().rows;
     rows.iter().map(|row| Finalizer::ALL.map(|one| row.tenure.finalizers.of(one))).collect()
 }
 
@@ -87,7 +91,7 @@ fn an_attempt_is_owned_before_its_lease_is_asked_for() {
     let home = home();
     let dir = home.path().join("run");
     let (_journal, fence) = begun(&dir);
-    let rows = Reader::open(&dir).unwrap().ownership().unwrap();
+    let rows = Reader::open(&dir).unwrap().ownership().unwrap().rows;
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!((row.tenure.operation.get(), row.tenure.fence, row.tenure.handoffs), (1, fence, 0));
     assert_eq!(row.tenure.controller.as_str(), "4711@here");
@@ -140,7 +144,7 @@ fn each_part_of_the_identity_counts() {
     let refused = keep(&mut journal, Commit { intents: vec![other], ..Commit::default() });
     let StoreError::Ownership(error) = refused.unwrap_err() else { panic!() };
     assert!(error.to_string().contains("provider"), "{error}");
-    let row = Reader::open(&dir).unwrap().ownership().unwrap().remove(0);
+    let row = Reader::open(&dir).unwrap().ownership().unwrap().rows.remove(0);
     let owner = row.tenure.controller.clone();
     let refused = |intent: &Intent| row.clone().intended(intent, &owner).unwrap_err().to_string();
     let elsewhere = intent(3, 1, 1, fence);
@@ -182,7 +186,7 @@ fn a_reservation_beyond_the_capacity_is_refused_whole() {
     keep(&mut journal, commit(admitted(intent(2, 1, 1, fence), 2, 100))).unwrap();
     // A repeat for the same attempt takes nothing twice.
     keep(&mut journal, commit(admitted(intent(3, 1, 1, fence), 2, 100))).unwrap();
-    assert_eq!(Reader::open(&dir).unwrap().ownership().unwrap().len(), 2);
+    assert_eq!(Reader::open(&dir).unwrap().ownership().unwrap().rows.len(), 2);
 }
 
 /// What an older program wrote has no rows: the first driver of this version writes them from the records.
@@ -203,4 +207,109 @@ fn records_of_an_older_journal_are_owned_from_the_first_start_on() {
     let answer = journal.wait().unwrap();
     assert_eq!(answer.ticket, ticket);
     assert!(matches!(answer.result.unwrap_err(), StoreError::Ownership(_)));
+}
+
+/// P4, C17: a row that nobody can read hides no other, is named, and is made anew from its record by the next driver.
+#[test]
+fn a_row_that_cannot_be_read_is_named_and_made_anew() {
+    let home = home();
+    let dir = home.path().join("run");
+    for spoil in [
+        "UPDATE ownership SET sum = sum + 1 WHERE slot = 'web-0'",
+        "UPDATE ownership SET dependents = 'lost' WHERE slot = 'web-0'",
+        "UPDATE ownership SET slot = 'no slot' WHERE slot = 'web-0'",
+        "UPDATE ownership SET attempt = x'00' WHERE slot = 'web-0'",
+    ] {
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).unwrap();
+        }
+        let (mut journal, fence) = begun(&dir);
+        keep(&mut journal, put(serving())).unwrap();
+        keep(&mut journal, creates(2, 1, fence)).unwrap();
+        drop(journal);
+        let db = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+        assert_eq!(db.execute(spoil, []).unwrap(), 1, "{spoil}");
+        drop(db);
+        let owned = Reader::open(&dir).unwrap().ownership().unwrap();
+        let [row] = owned.rows.as_slice() else { panic!("{spoil}: {owned:?}") };
+        assert_eq!(row.identity.slot, slot(1), "{spoil}");
+        let [bad] = owned.unreadable.as_slice() else { panic!("{spoil}: {owned:?}") };
+        let named = if spoil.contains("no slot") { "no slot" } else { "web-0" };
+        assert_eq!((bad.kind, bad.key.as_str()), (RowKind::Ownership, named), "{spoil}");
+        assert_eq!(verify::journal(&dir).unwrap().integrity, Integrity::Degraded, "{spoil}");
+        let (mut journal, recovered) = open(&dir);
+        assert_eq!(recovered.unreadable.as_slice(), std::slice::from_ref(bad), "{spoil}");
+        let owned = Reader::open(&dir).unwrap().ownership().unwrap();
+        assert!(owned.unreadable.is_empty(), "{spoil}: {owned:?}");
+        assert_eq!(owned.rows[0].identity.slot, slot(0), "{spoil}");
+        assert_eq!(owned.rows[0].tenure.fence, journal.fence(), "{spoil}");
+        // What is owned is not forgotten before its absence was seen, as ever (R147).
+        let forget = Commit { records: vec![RecordWrite::Remove(slot(0))], ..Commit::default() };
+        keep(&mut journal, forget).unwrap_err();
+        drop(journal);
+        assert_eq!(verify::journal(&dir).unwrap().integrity, Integrity::Healthy, "{spoil}");
+    }
+}
+
+/// Where the record cannot be read either, there is nothing to make a row from: it stays, as the slot stays held.
+#[test]
+fn a_row_without_a_readable_record_stays() {
+    let home = home();
+    let dir = home.path().join("run");
+    let (mut journal, _fence) = begun(&dir);
+    keep(&mut journal, put(serving())).unwrap();
+    drop(journal);
+    let db = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+    db.execute_batch("UPDATE ownership SET sum = sum + 1; UPDATE record SET record = x'7b7d'")
+        .unwrap();
+    drop(db);
+    drop(open(&dir));
+    let owned = Reader::open(&dir).unwrap().ownership().unwrap();
+    assert_eq!((owned.rows.len(), owned.unreadable.len()), (0, 1));
+}
+
+/// R118, R125, R146: while a lease is given back its operation stands at the finalizer; a try that failed and one that
+/// was seen done have their names, and the lanes say what a restart does with each.
+#[test]
+fn giving_a_lease_back_is_the_finalizer_of_its_operation() {
+    let home = home();
+    let dir = home.path().join("run");
+    let (mut journal, fence) = begun(&dir);
+    let settled = |step, mark| StepWrite {
+        step: StepId::new(step),
+        mark,
+        result: "said".into(),
+        finished_at: Some(Timestamp::from_millis(9)),
+    };
+    let made = Commit { steps: vec![settled(1, StepMark::Verified)], ..put(idle()) };
+    keep(&mut journal, made).unwrap();
+    let stands = || {
+        let row = Reader::open(&dir).unwrap().operation(OperationId::new(1)).unwrap().unwrap().row;
+        let checkpoint = row.checkpoint.unwrap();
+        (checkpoint.to_string(), checkpoint.row().lane)
+    };
+    assert_eq!(stands(), ("web-0:verified".to_owned(), RecoveryLane::Complete));
+    let gives_back = |step| Commit { intents: vec![destroys(step, fence)], ..Commit::default() };
+    keep(&mut journal, gives_back(2)).unwrap();
+    assert_eq!(stands(), ("finalizer:started".to_owned(), RecoveryLane::Reobserve));
+    let fails = vec![settled(2, StepMark::CancelledNoEffect)];
+    keep(&mut journal, Commit { steps: fails, ..Commit::default() }).unwrap();
+    assert_eq!(stands(), ("finalizer:failed".to_owned(), RecoveryLane::Reobserve));
+    keep(&mut journal, gives_back(3)).unwrap();
+    // A lease of another slot that is asked for meanwhile does not hide it.
+    keep(&mut journal, creates(4, 1, fence)).unwrap();
+    assert_eq!(stands(), ("finalizer:started".to_owned(), RecoveryLane::Reobserve));
+    // As after a crash between the effect and its row: the absence is looked for, and the row goes with it.
+    drop(journal);
+    let (mut journal, recovered) = open(&dir);
+    assert_eq!(stands().0, "finalizer:started");
+    assert_eq!(recovered.open_operations[0].steps.len(), 4);
+    let doubt = StepWrite { finished_at: None, ..settled(3, StepMark::AmbiguousAfterResume) };
+    keep(&mut journal, Commit { steps: vec![doubt], ..Commit::default() }).unwrap();
+    assert_eq!(stands(), ("web-0:ambiguous-after-resume".to_owned(), RecoveryLane::SafeHold));
+    let seen = vec![settled(3, StepMark::Verified), settled(4, StepMark::Verified)];
+    keep(&mut journal, Commit { steps: seen, ..put(gone()) }).unwrap();
+    assert_eq!(states(&dir).len(), 1, "only the other slot owns something");
+    let (text, lane) = stands();
+    assert_eq!((text.as_str(), lane), ("web-1:verified", RecoveryLane::Complete));
 }

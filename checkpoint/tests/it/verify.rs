@@ -7,9 +7,12 @@ use checkpoint::{
         finding::Integrity,
         verify::{self, Report},
     },
+    operation::{OperationStatus, OperationWrite, Outcome},
+    reader::Reader,
     scan::Recovered,
-    store::{Journal, OpenError},
+    store::{Commit, Journal, OpenError},
 };
+use reconciler_core::id::OperationId;
 use rusqlite::Connection;
 
 use crate::world::{claim, facts, files, first_commit, home, keep, open, some_life, step_commit};
@@ -207,4 +210,57 @@ fn an_older_journal_is_brought_up_whole() {
     drop(journal);
     let report = verify::journal(&dir).unwrap();
     assert_eq!(report.integrity, Integrity::Healthy, "{report:?}");
+}
+
+/// R120, R196: an operation that nobody can read is shown as it stands, is closed by its number or with its group, and
+/// after that the journal is whole: what could not be read says no more than is known.
+#[test]
+fn a_journal_is_whole_again_once_a_bad_operation_is_closed() {
+    let long = "x".repeat(300);
+    for spoil in [
+        "UPDATE operation SET checkpoint = 'dreaming' WHERE id = 2".to_owned(),
+        "UPDATE operation SET checkpoint = '' WHERE id = 2".to_owned(),
+        format!("UPDATE operation SET checkpoint = '{long}' WHERE id = 2"),
+        "UPDATE operation SET direction = 'sideways' WHERE id = 2".to_owned(),
+        "UPDATE operation SET rollback_plan = 'none' WHERE id = 2".to_owned(),
+        "UPDATE operation SET sum = sum + 1 WHERE id = 2".to_owned(),
+        "UPDATE operation SET status = 'dreaming' WHERE id = 2".to_owned(),
+        "UPDATE step SET checkpoint = 'half-done:web-1' WHERE operation = 2".to_owned(),
+        "UPDATE step SET direction = 'sideways' WHERE operation = 2".to_owned(),
+        "UPDATE step SET inverse = 'Undo' WHERE operation = 2".to_owned(),
+    ] {
+        for by_number in [true, false] {
+            let home = home();
+            let dir = home.path().join("run");
+            some_life(&dir);
+            let (mut journal, recovered) = open(&dir);
+            keep(&mut journal, step_commit(21, 2, 0, recovered.fence)).unwrap();
+            drop(journal);
+            let db = Connection::open(dir.join("journal.db")).unwrap();
+            assert!(db.execute(&spoil, []).unwrap() > 0, "{spoil}");
+            drop(db);
+            let id = OperationId::new(2);
+            let reader = Reader::open(&dir).unwrap();
+            let bad = reader.unreadable(id).unwrap();
+            assert!(bad.iter().all(|bad| bad.operation == Some(id)), "{spoil}: {bad:?}");
+            let stands = reader.operation_as_it_stands(id).unwrap();
+            assert!(stands.contains(&("node_group", "web".into())), "{spoil}: {stands:?}");
+            drop(reader);
+            let (mut journal, _) = open(&dir);
+            let write = if by_number {
+                OperationWrite::Break { id }
+            } else {
+                OperationWrite::Abandon { group: "web".parse().unwrap() }
+            };
+            keep(&mut journal, Commit { operations: vec![write], ..Commit::default() }).unwrap();
+            drop(journal);
+            let row = Reader::open(&dir).unwrap().operation(id).unwrap().expect(&spoil).row;
+            assert_eq!(row.status, OperationStatus::Closed(Outcome::Interrupted), "{spoil}");
+            row.checkpoint.expect(&spoil);
+            let report = verify::journal(&dir).unwrap();
+            assert_eq!(report.integrity, Integrity::Healthy, "{spoil}: {report:?}");
+            let other = Reader::open(&dir).unwrap().operation(OperationId::new(1)).unwrap();
+            assert_eq!(other.unwrap().row.closed_at.is_none(), by_number, "{spoil}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ pub use journal::{EventsView, OperationStepView, OperationView};
 pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};
 pub use recovery::{
     CheckpointView, OwnerView, RecoveryOperationView, RecoveryStepView, RecoveryView,
+    ShownOperationView, UnreadOperationView,
 };
 pub use reply::{Edit, RecoveryVerb, Refusal, RefusalKind, ReleaseView};
 pub use run::{

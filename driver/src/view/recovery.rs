@@ -1,5 +1,7 @@
 //! Operations as they are shown to who recovers them.
 
+use std::collections::BTreeMap;
+
 use reconciler_core::{
     id::{Fence, GroupId, LogicalNodeId, OperationId, PlanHash, ProviderName, StepId},
     time::Timestamp,
@@ -19,6 +21,34 @@ pub struct RecoveryView {
     pub operations: Vec<RecoveryOperationView>,
     /// Rows of open operations that cannot be read, one line each.
     pub unreadable: Vec<String>,
+    /// The open operations that cannot be read, in the order of their numbers.
+    #[serde(default)]
+    pub unread: Vec<UnreadOperationView>,
+}
+
+/// An operation that cannot be read, as it stands in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadOperationView {
+    /// Its number.
+    pub id: OperationId,
+    /// Its node group as it stands there, which may be none.
+    pub group: String,
+    /// What of it or of its steps cannot be read, and why, one line each.
+    pub problems: Vec<String>,
+    /// Its columns by name, as they stand there, cleaned.
+    pub columns: BTreeMap<String, String>,
+    /// What can be done with it.
+    pub modes: Vec<RecoveryVerb>,
+}
+
+/// An operation as it is shown: one that is gone by, or one that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ShownOperationView {
+    /// It can be read.
+    Read(Box<RecoveryOperationView>),
+    /// It cannot.
+    Unread(Box<UnreadOperationView>),
 }
 
 /// Who owns a run.
@@ -86,6 +116,9 @@ pub struct RecoveryOperationView {
     pub holds: Vec<String>,
     /// What can be done with it.
     pub modes: Vec<RecoveryVerb>,
+    /// Steps of it that cannot be read, and why, one line each.
+    #[serde(default)]
+    pub problems: Vec<String>,
     /// Its steps, in the order of their numbers.
     pub steps: Vec<RecoveryStepView>,
 }

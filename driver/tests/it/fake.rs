@@ -220,6 +220,7 @@ impl Provider for Ground {
     ) -> Work<'a, Look> {
         Box::pin(async move {
             self.world.with(|land| match land.leases.get(&id(attempt)) {
+                _any if land.blind => Look::Unknown { why: "nothing can be seen".into() },
                 None => Look::Absent,
                 Some(lease) => {
                     let hook = reconciler_core::effect::HookSight::Untold;

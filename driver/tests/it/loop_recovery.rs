@@ -271,6 +271,7 @@ fn an_unreadable_operation_holds_its_group_alone() {
         format!("UPDATE operation SET checkpoint = '{long}' WHERE node_group = 'web'"),
         "UPDATE operation SET direction = 'sideways' WHERE node_group = 'web'".to_owned(),
         "UPDATE operation SET sum = sum + 1 WHERE node_group = 'web'".to_owned(),
+        "UPDATE operation SET status = 'dreaming' WHERE node_group = 'web'".to_owned(),
         "UPDATE step SET checkpoint = 'web-0:gone' WHERE slot = 'web-0'".to_owned(),
         "UPDATE step SET inverse = NULL WHERE kind = 'CreateLease' AND slot = 'web-0'".to_owned(),
     ];

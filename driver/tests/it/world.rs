@@ -91,6 +91,8 @@ pub(crate) struct Land {
     pub(crate) calls: Vec<Call>,
     pub(crate) listings: usize,
     pub(crate) sight: Sight,
+    /// True if a look by id can tell nothing.
+    pub(crate) blind: bool,
     /// True if ends of workloads are reported.
     pub(crate) watched: bool,
     pub(crate) busy: BTreeSet<AttemptId>,
@@ -190,6 +192,7 @@ impl World {
             calls: Vec::new(),
             listings: 0,
             sight: Sight::True,
+            blind: false,
             watched: true,
             busy: BTreeSet::new(),
             busiest: 0,

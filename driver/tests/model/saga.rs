@@ -7,6 +7,7 @@ use reconciler_core::{
         Direction, OperationCheckpoint, OperationMarks, RecoveryLane, StepCheckpoint, StepMark,
         derive_operation,
     },
+    effect::CommandKind,
     id::LogicalNodeId,
     saga::{Answer, Decision, HoldMark, Sight, decide},
 };
@@ -88,7 +89,7 @@ impl State {
         let step = |(n, mark): (usize, &Option<StepMark>)| {
             let group = "web".parse().expect("a name");
             let slot = LogicalNodeId::new(group, u32::try_from(n).expect("few nodes"));
-            mark.map(|mark| StepCheckpoint::new(slot, mark))
+            mark.map(|mark| (CommandKind::StartBootstrap.into(), StepCheckpoint::new(slot, mark)))
         };
         let steps = self.marks.iter().enumerate().filter_map(step);
         derive_operation(steps, OperationMarks { restored: None })

@@ -6,6 +6,7 @@ use super::{
     class::{CheckpointClass, CheckpointRow, RecoveryLane, row},
     mark::StepCheckpoint,
 };
+use crate::effect::ActionKind;
 
 /// How far the last deeds of a deletion are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +85,24 @@ impl OperationCheckpoint {
     }
 }
 
+impl OperationCheckpoint {
+    /// The class that decides which of several checkpoints an operation stands at.
+    ///
+    /// A deletion that is over asks for nothing more, so whatever is still under way is shown before it.
+    pub const fn precedence(&self) -> CheckpointClass {
+        match self {
+            Self::Finalizer(FinalizerMark::Verified) => CheckpointClass::Verification,
+            Self::IntentPersisted
+            | Self::Step(_)
+            | Self::Finalizer(FinalizerMark::Started | FinalizerMark::Failed)
+            | Self::RestoredHealthVerified
+            | Self::RestoredHealthHold
+            | Self::Verified
+            | Self::Compensated => self.row().class,
+        }
+    }
+}
+
 /// What an open operation says of itself beside its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationMarks {
@@ -104,23 +123,23 @@ impl OperationMarks {
     }
 }
 
-/// Derives where an open operation stands from its steps in the order of their ids, and from its own marks.
+/// Derives where an open operation stands from its steps in the order of their ids, each with what it does, and from
+/// its own marks.
 ///
 /// A later step of a slot speaks for that slot: a retry that was verified ends the failed try before it.
 /// Among the slots the class of highest precedence decides, and the latest step within it.
 pub fn derive_operation(
-    steps: impl Iterator<Item = StepCheckpoint>,
+    steps: impl Iterator<Item = (ActionKind, StepCheckpoint)>,
     marks: OperationMarks,
 ) -> OperationCheckpoint {
     let mut newest = BTreeMap::new();
-    for (order, step) in steps.enumerate() {
-        newest.insert(step.slot, (order, step.mark));
+    for (order, (action, step)) in steps.enumerate() {
+        newest.insert(step.slot.clone(), (order, step.of_operation(action)));
     }
-    let of_steps = newest
-        .into_iter()
-        .max_by_key(|(_, (order, mark))| (mark.row().class, *order))
-        .map(|(slot, (_, mark))| OperationCheckpoint::Step(StepCheckpoint { slot, mark }));
-    let class = |one: &OperationCheckpoint| one.row().class;
+    let of_steps = newest.into_values();
+    let of_steps = of_steps.max_by_key(|(order, stands)| (stands.precedence(), *order));
+    let of_steps = of_steps.map(|(_, stands)| stands);
+    let class = OperationCheckpoint::precedence;
     // What the operation says itself stands over a step of the same class.
     of_steps
         .into_iter()

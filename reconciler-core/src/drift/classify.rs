@@ -119,7 +119,8 @@ fn group(
             HoldCode::UpdateStalled
             | HoldCode::IrreversibleHook
             | HoldCode::RestoredHealthFailed
-            | HoldCode::PlanningIncomplete => None,
+            | HoldCode::PlanningIncomplete
+            | HoldCode::HandedOver => None,
             HoldCode::MassUnhealthy => {
                 Some((DriftKind::MassUnhealthy, "too many look broken at once to act on it"))
             }

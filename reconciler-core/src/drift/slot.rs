@@ -49,7 +49,8 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Drift> {
         | HoldCode::HookUnknown
         | HoldCode::IrreversibleHook
         | HoldCode::RestoredHealthFailed
-        | HoldCode::PlanningIncomplete => return None,
+        | HoldCode::PlanningIncomplete
+        | HoldCode::HandedOver => return None,
     };
     let both = (expected, hold.text.to_string());
     Some(Drift::new(DriftSubject::Slot(record.slot.clone()), kind, both, reason).of_hold())

@@ -220,6 +220,7 @@ pub(crate) const fn forbids_everything(code: HoldCode) -> bool {
         | HoldCode::HookUnknown
         | HoldCode::IrreversibleHook
         | HoldCode::RestoredHealthFailed
-        | HoldCode::PlanningIncomplete => false,
+        | HoldCode::PlanningIncomplete
+        | HoldCode::HandedOver => false,
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::{health::ProbeVerdict, stage::StageName};
 use crate::{
+    checkpoint::StepMark,
     desired::{HookPoint, ProbeKind},
     effect::ActionKind,
     hold::HoldCode,
@@ -29,6 +30,44 @@ pub enum StepEnd {
     Ambiguous,
     /// It may have had one, and the driver that knew is gone; looks decide.
     AmbiguousAfterResume,
+}
+
+impl StepEnd {
+    /// Every end.
+    pub const ALL: [Self; 7] = [
+        Self::Verified,
+        Self::NoEffect,
+        Self::NotBegun,
+        Self::NotDone,
+        Self::ContextStale,
+        Self::Ambiguous,
+        Self::AmbiguousAfterResume,
+    ];
+
+    /// Where a step forward stands that ended so.
+    pub const fn mark(self) -> StepMark {
+        match self {
+            Self::Verified => StepMark::Verified,
+            Self::NoEffect => StepMark::CancelledNoEffect,
+            Self::NotBegun => StepMark::CancelledBeforeEffect,
+            Self::NotDone => StepMark::AcceptedWithoutEffect,
+            Self::ContextStale => StepMark::ContextStale,
+            Self::Ambiguous => StepMark::AmbiguousEffect,
+            Self::AmbiguousAfterResume => StepMark::AmbiguousAfterResume,
+        }
+    }
+
+    /// True while looks are still to decide what became of it.
+    pub const fn is_open(self) -> bool {
+        match self {
+            Self::Ambiguous | Self::AmbiguousAfterResume => true,
+            Self::Verified
+            | Self::NoEffect
+            | Self::NotBegun
+            | Self::NotDone
+            | Self::ContextStale => false,
+        }
+    }
 }
 
 /// One step's end.

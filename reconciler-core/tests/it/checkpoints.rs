@@ -1,8 +1,15 @@
 //! The table of checkpoints, row by row: text, class, lane, and what an operation's steps come to (R108 to R120).
 
-use reconciler_core::checkpoint::{
-    CHECKPOINT_LEN_MAX, CheckpointClass as Class, CheckpointError, Direction, OperationCheckpoint,
-    OperationMarks, RecoveryLane as Lane, StepCheckpoint, StepMark, derive_operation,
+use std::collections::BTreeSet;
+
+use reconciler_core::{
+    checkpoint::{
+        CHECKPOINT_LEN_MAX, CheckpointClass as Class, CheckpointError, Direction, FinalizerMark,
+        OperationCheckpoint, OperationMarks, RecoveryLane as Lane, StepCheckpoint, StepMark,
+        derive_operation,
+    },
+    effect::{ActionKind, CommandKind},
+    fold::StepEnd,
 };
 
 /// The 27 identities of the specification.
@@ -40,8 +47,13 @@ fn step(text: &str) -> StepCheckpoint {
     text.parse().expect("a checkpoint of a step")
 }
 
+/// Steps of which none is the last deed of a deletion.
+fn starts<'a>(texts: &'a [&str]) -> impl Iterator<Item = (ActionKind, StepCheckpoint)> + 'a {
+    texts.iter().map(|text| (CommandKind::StartBootstrap.into(), step(text)))
+}
+
 fn derive(texts: &[&str]) -> String {
-    derive_operation(texts.iter().map(|text| step(text)), OperationMarks::default()).to_string()
+    derive_operation(starts(texts), OperationMarks::default()).to_string()
 }
 
 /// R108 to R119: every identity has exactly its text, class and lane, and there is no other.
@@ -136,9 +148,7 @@ fn restored_health_stands_over_inverses_and_under_doubts() {
         [(true, "rollback-restored-health-verified"), (false, "rollback-restored-health-safe-hold")]
     {
         let marks = OperationMarks { restored: Some(proven) };
-        let derive = |texts: &[&str]| {
-            derive_operation(texts.iter().map(|text| step(text)), marks).to_string()
-        };
+        let derive = |texts: &[&str]| derive_operation(starts(texts), marks).to_string();
         assert_eq!(derive(&["web-0:compensated", "web-1:verified"]), text);
         assert_eq!(derive(&["web-0:restored-health-safe-hold"]), text);
         assert_eq!(derive(&["web-0:ambiguous-effect"]), "web-0:ambiguous-effect");
@@ -164,4 +174,71 @@ fn an_end_is_named_after_the_way_that_its_step_went() {
     assert_eq!(back(StepMark::AmbiguousAfterResume), StepMark::CompensationAmbiguous);
     assert_eq!(back(StepMark::ContextStale), StepMark::CompensationStale);
     assert_eq!(Direction::Rollback.pending(), StepMark::CompensationPending);
+}
+
+/// R118, R125, clarification 2: the step that gives a lease back is the last deed of a deletion: begun, failed and seen
+/// done have names of their own, below the way back and above what is under way; one that is done hides nothing.
+#[test]
+fn the_last_deed_of_a_deletion_is_a_finalizer() {
+    let gives_back = |text: &str| (ActionKind::from(CommandKind::DestroyLease), step(text));
+    let beside = |text: &str, other: &str| {
+        let steps = [gives_back(text)].into_iter().chain(starts(&[other]).collect::<Vec<_>>());
+        derive_operation(steps, OperationMarks::default()).to_string()
+    };
+    for (text, stands) in [
+        ("web-9:effect-pending", "finalizer:started"),
+        ("web-9:cancelled-no-effect", "finalizer:failed"),
+        ("web-9:verified", "finalizer:verified"),
+        ("web-9:verified-after-resume", "finalizer:verified"),
+        // Before its effect it was no deed, in doubt it is held, and on the way back it is an inverse.
+        ("web-9:cancelled-before-effect", "web-9:cancelled-before-effect"),
+        ("web-9:ambiguous-effect", "web-9:ambiguous-effect"),
+        ("web-9:accepted-without-effect", "web-9:accepted-without-effect"),
+        ("web-9:compensated", "web-9:compensated"),
+    ] {
+        let alone = derive_operation([gives_back(text)].into_iter(), OperationMarks::default());
+        assert_eq!(alone.to_string(), stands, "{text}");
+    }
+    for open in ["web-9:effect-pending", "web-9:cancelled-no-effect"] {
+        let stands = step(open).of_operation(CommandKind::DestroyLease.into()).to_string();
+        assert_eq!(beside(open, "web-0:effect-pending"), stands);
+        assert_eq!(beside(open, "web-0:cancelled-no-effect"), stands);
+        assert_eq!(beside(open, "web-0:compensated"), "web-0:compensated");
+    }
+    assert_eq!(beside("web-9:verified", "web-0:effect-pending"), "web-0:effect-pending");
+    assert_eq!(beside("web-9:verified", "web-0:cancelled-no-effect"), "web-0:cancelled-no-effect");
+    let lanes = FinalizerMark::ALL.map(|mark| OperationCheckpoint::Finalizer(mark).row().lane);
+    assert_eq!(lanes, [Lane::Reobserve, Lane::Reobserve, Lane::Complete]);
+}
+
+/// ADR 0017: every mark of the vocabulary that this program writes, by what writes it; the others are read and never
+/// written, each for its reason.
+#[test]
+fn every_mark_has_a_writer_or_a_reason() {
+    let pending = Direction::ALL.map(Direction::pending);
+    let mut written: BTreeSet<StepMark> = pending.into();
+    for direction in Direction::ALL {
+        for before in StepMark::ALL.map(Some).into_iter().chain([None]) {
+            written.extend(StepEnd::ALL.map(|end| end.mark().settled(before, direction)));
+        }
+    }
+    let never = [
+        // A hold of the group says it; the hook's own step stays verified, since it was.
+        StepMark::IrreversibleEffect,
+        // Tries are counted over attempts, and a hold of the slot says that there were enough.
+        StepMark::CompensationExhausted,
+        // What does not match is evidence, and is not written over; a hold of the group says it.
+        StepMark::CompensationMismatch,
+        // What has no way back is not turned back.
+        StepMark::CompensationUnavailable,
+        // The proof is of the group, and so is its mark.
+        StepMark::RestoredHealthHold,
+    ];
+    written.extend(never);
+    assert_eq!(written, BTreeSet::from(StepMark::ALL));
+    assert!(StepEnd::ALL.iter().all(|end| !never.contains(&end.mark())));
+    let finalizers = StepMark::ALL.map(|mark| mark.finalizer(CommandKind::DestroyLease.into()));
+    for mark in FinalizerMark::ALL {
+        assert!(finalizers.contains(&Some(mark)), "{mark:?}");
+    }
 }

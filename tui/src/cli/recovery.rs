@@ -4,6 +4,7 @@ use driver::{
     Offline,
     view::{
         CheckpointView, Edit, RecoveryOperationView, RecoveryStepView, RecoveryVerb, RecoveryView,
+        ShownOperationView, UnreadOperationView,
     },
 };
 use reconciler_core::id::OperationId;
@@ -54,8 +55,11 @@ fn list(context: &Context) -> Outcome {
     for line in listed(&view) {
         out::line(line);
     }
-    let Some(first) = view.operations.first() else { return Ok(Exit::Done) };
-    out::line(format!("next: {}", context.command(&format!("recovery show {}", first.id))));
+    let first = view.operations.first().map(|one| one.id);
+    let Some(first) = first.or(view.unread.first().map(|one| one.id)) else {
+        return Ok(Exit::Done);
+    };
+    out::line(format!("next: {}", context.command(&format!("recovery show {first}"))));
     Ok(Exit::Done)
 }
 
@@ -75,11 +79,37 @@ fn listed(view: &RecoveryView) -> Vec<String> {
     for one in &view.operations {
         lines.extend(head(one));
     }
-    lines.extend(view.unreadable.iter().cloned());
+    for one in &view.unread {
+        lines.extend(unread(one));
+    }
+    // What cannot be read of an operation stands with it.
+    let told: Vec<&String> = view
+        .unread
+        .iter()
+        .flat_map(|one| &one.problems)
+        .chain(view.operations.iter().flat_map(|one| &one.problems))
+        .collect();
+    lines.extend(view.unreadable.iter().filter(|line| !told.contains(line)).cloned());
     if view.operations.is_empty() && view.unreadable.is_empty() {
         lines.push("nothing is open".to_owned());
     }
     lines
+}
+
+/// An operation that cannot be read.
+fn unread(one: &UnreadOperationView) -> Vec<String> {
+    let mut lines =
+        vec![format!("operation {} of {}: nobody can tell how far it came", one.id, one.group)];
+    lines.extend(one.problems.iter().map(|problem| format!("  {problem}")));
+    lines.extend(one.columns.iter().map(|(name, text)| format!("  {name}: {text}")));
+    lines.extend(modes(&one.modes));
+    lines
+}
+
+/// What can be done with an operation.
+fn modes(modes: &[RecoveryVerb]) -> Option<String> {
+    let names: Vec<&str> = modes.iter().map(|mode| mode.as_str()).collect();
+    (!names.is_empty()).then(|| format!("  can be: {}", names.join(", ")))
 }
 
 fn head(one: &RecoveryOperationView) -> Vec<String> {
@@ -98,10 +128,8 @@ fn head(one: &RecoveryOperationView) -> Vec<String> {
     lines.extend(one.holds.iter().map(|hold| format!("  hold {hold}")));
     let open = one.steps.iter().filter(|step| step.finished_at.is_none()).count();
     lines.push(format!("  {} steps, {open} of them in doubt or on their way", one.steps.len()));
-    if !one.modes.is_empty() {
-        let modes: Vec<&str> = one.modes.iter().map(|mode| mode.as_str()).collect();
-        lines.push(format!("  can be: {}", modes.join(", ")));
-    }
+    lines.extend(one.problems.iter().map(|problem| format!("  {problem}")));
+    lines.extend(modes(&one.modes));
     lines
 }
 
@@ -118,8 +146,14 @@ fn show(context: &Context, id: OperationId) -> Outcome {
         out::json(&view)?;
         return Ok(Exit::Done);
     }
-    head(&view).into_iter().chain(view.steps.iter().map(step)).for_each(out::line);
-    for mode in &view.modes {
+    let (lines, modes) = match &view {
+        ShownOperationView::Read(one) => {
+            (head(one).into_iter().chain(one.steps.iter().map(step)).collect(), &one.modes)
+        }
+        ShownOperationView::Unread(one) => (unread(one), &one.modes),
+    };
+    lines.into_iter().for_each(out::line);
+    for mode in modes {
         let words = format!("recovery {} {id} --dry-run", mode.as_str());
         out::line(format!("next: {}", context.command(&words)));
     }

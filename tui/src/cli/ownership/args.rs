@@ -51,7 +51,7 @@ pub(crate) struct HandoffArgs {
     /// When its lease ended, in milliseconds since 1970.
     #[arg(long, value_name = "MS")]
     pub(crate) until: u64,
-    /// What for: `resume` or `rollback`. It is noted and shown; the verb that does it comes next.
+    /// What for: `resume`, or `rollback`, which the driver that takes the run next then does.
     #[arg(long, value_name = "WHAT")]
     pub(crate) to: HandoffTarget,
     /// How long the new lease is, in seconds, from 1 to 900.

@@ -7,7 +7,7 @@ use checkpoint::{
 use driver::{StartError, system_clock};
 use reconciler_core::{
     id::{Fence, IdError, OperationId},
-    ownership::{Claimed, ControllerId, HandoffTarget, LeaseLength},
+    ownership::{Claimed, ControllerId, LeaseLength},
     time::Timestamp,
 };
 
@@ -60,9 +60,10 @@ pub(crate) fn run(context: &Context, args: &HandoffArgs) -> Outcome {
         {
             Failure::new(Exit::Stale, format!("{}; nothing was changed", chain(&error))).hint(AGAIN)
         }
-        HandoffError::NotOpen(_) | HandoffError::Busy(_) | HandoffError::Refused { .. } => {
-            refused(chain(&error))
-        }
+        HandoffError::NotOpen(_)
+        | HandoffError::Busy(_)
+        | HandoffError::NoWayBack(_)
+        | HandoffError::Refused { .. } => refused(chain(&error)),
     })?;
     if context.global.json {
         out::json(&done)?;
@@ -72,11 +73,8 @@ pub(crate) fn run(context: &Context, args: &HandoffArgs) -> Outcome {
         "operation {operation} is {}'s under fence {}, to {}; {} attempts went with it",
         done.lease.owner, done.lease.fence, done.target, done.attached
     ));
-    let next = match done.target {
-        HandoffTarget::Resume => "driver".to_owned(),
-        HandoffTarget::Rollback => format!("recovery rollback {operation}"),
-    };
-    out::line(format!("next: {}", context.command(&next)));
+    // The driver that takes the run does what it was handed over for.
+    out::line(format!("next: {}", context.command("driver")));
     Ok(Exit::Done)
 }
 

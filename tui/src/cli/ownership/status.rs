@@ -1,6 +1,12 @@
 //! `levelhead ownership status`: leases on open operations, and what attempts own, from the journal.
 
-use checkpoint::{lease::LeaseRow, ownership::usage, reader::Reader, store::OpenError};
+use checkpoint::{
+    lease::LeaseRow,
+    ownership::{Owned, usage},
+    reader::Reader,
+    scan::Unreadable,
+    store::OpenError,
+};
 use driver::{StartError, system_clock};
 use reconciler_core::{
     ownership::{Finalizer, HandoffTarget, Ownership, Resource},
@@ -23,19 +29,37 @@ pub(crate) fn run(context: &Context) -> Outcome {
             reader.ownership().map_err(StartError::Journal)?,
         ),
         // A run that nobody drove yet owns nothing.
-        Err(OpenError::Missing { .. }) => (Vec::new(), Vec::new()),
+        Err(OpenError::Missing { .. }) => (Vec::new(), Owned::default()),
         Err(error) => return Err(Failure::from(StartError::Journal(error))),
     };
     if context.global.json {
         out::json(&json!({
             "schema": 1,
             "leases": leases.iter().map(|row| lease_json(row, now)).collect::<Vec<_>>(),
-            "owned": owned.iter().map(owned_json).collect::<Vec<_>>(),
+            "owned": owned.rows.iter().map(owned_json).collect::<Vec<_>>(),
+            "unreadable": owned.unreadable.iter().map(unreadable_json).collect::<Vec<_>>(),
         }))?;
         return Ok(Exit::Done);
     }
-    show(context, &leases, &owned, now);
+    show(context, &leases, &owned.rows, now);
+    show_unreadable(context, &owned.unreadable)?;
     Ok(Exit::Done)
+}
+
+/// Names what cannot be read, and the command that leads on: a driver makes it anew from the records.
+fn show_unreadable(context: &Context, unreadable: &[Unreadable]) -> Result<(), Failure> {
+    for bad in unreadable {
+        out::line(format!("{}: what it owns cannot be read: {}", bad.key, bad.why));
+    }
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    if context.is_driven()? {
+        out::line("a driver makes it anew from the records as it takes the run: start it again");
+    } else {
+        out::line(format!("next: {}", context.command("driver")));
+    }
+    Ok(())
 }
 
 fn show(context: &Context, leases: &[LeaseRow], owned: &[Ownership], now: Timestamp) {
@@ -105,6 +129,10 @@ fn handoff(context: &Context, row: &LeaseRow) -> String {
         row.lease.owner,
         row.lease.until.as_millis()
     ))
+}
+
+fn unreadable_json(bad: &Unreadable) -> Value {
+    json!({ "slot": bad.key, "why": bad.why })
 }
 
 fn lease_json(row: &LeaseRow, now: Timestamp) -> Value {
