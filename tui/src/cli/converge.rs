@@ -80,6 +80,10 @@ async fn carry_out(
     going: &Going,
     log: &mut Option<logging::Guard>,
 ) -> Outcome {
+    if plan::is_done(context, &edit, hash).await? {
+        out::note("already succeeded: this plan was carried out before; nothing was changed");
+        return Ok(Exit::Done);
+    }
     if !context.is_driven()? {
         // Asked without the lock, so that a wrong hash leaves no trace.
         plan::still_holds(context, &edit, hash).await?;

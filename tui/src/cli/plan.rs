@@ -36,6 +36,19 @@ pub(crate) async fn dry_run(context: &Context, edit: &Edit) -> Result<PlanView, 
     Ok(context.place.plan(Offline::open(&context.paths)?.plan(&options, edit).await?))
 }
 
+/// True if `hash` is of a plan that succeeded, and `edit` asks for nothing more: doing it again is done already (R106).
+pub(crate) async fn is_done(
+    context: &Context,
+    edit: &Edit,
+    hash: PlanHash,
+) -> Result<bool, Failure> {
+    // Elsewhere the journal is the driver's to ask, and it knows that the plan was used.
+    if context.named.is_some() || !Offline::has_succeeded(&context.paths, hash)? {
+        return Ok(false);
+    }
+    Ok(dry_run(context, edit).await.is_ok_and(|present| present.empty))
+}
+
 /// Checks without taking the run that `hash` still is the plan of `edit`.
 pub(crate) async fn still_holds(
     context: &Context,

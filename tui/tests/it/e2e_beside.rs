@@ -69,10 +69,19 @@ fn a_plan_is_confirmed_by_its_hash_and_only_once() {
     let pids = world.pids();
     assert_eq!(pids.len(), 2);
     let written = counters(&world);
-    let again = world.expect(70, &["apply", "FILE", "--confirm", &hash]);
+    // R106: what is done is done, and doing it again changes nothing.
+    let again = world.expect(0, &["apply", "FILE", "--confirm", &hash]);
+    assert!(again.err.contains("already succeeded"), "{again:?}");
     assert!(again.err.contains("nothing was changed"), "{again:?}");
     assert_eq!(world.pids(), pids);
     assert_eq!(counters(&world), written);
+    // It is good for one use all the same: once something else was declared, it does not do it a second time.
+    world.expect(0, &["scale", "web=1", "--yes", "--file", "FILE"]);
+    let (pids, written) = (world.pids(), counters(&world));
+    let up = ["scale", "web=2", "--confirm", &hash, "--file", "FILE"];
+    let used = world.expect(70, &up);
+    assert!(used.err.contains("good for one use"), "{used:?}");
+    assert_eq!((world.pids(), counters(&world)), (pids, written));
 }
 
 /// A plan that was overtaken by another change is refused, with what moved (C14).
