@@ -26,7 +26,7 @@ use super::{
 
 /// What a client reads that finds no place.
 const NO_PLACE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
-    content-length: 66\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
+    content-length: 69\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
     {\"kind\":\"busy\",\"message\":\"no place\",\"moved\":[],\"hint\":\"try it again\"}";
 /// Wait after an accept that failed, as where no descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

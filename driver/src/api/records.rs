@@ -41,7 +41,7 @@ pub(super) async fn events(
     let Query(query) = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
     let run = api.handle.published().borrow().shape().uuid;
     let after = query.after.as_deref().map(|cursor| place(cursor, run)).transpose()?;
-    let limit = query.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, PAGE);
+    let limit = bound(query.limit)?;
     let deadline = Instant::now() + if query.wait { NEWS_WAIT } else { std::time::Duration::ZERO };
     let mut published = api.handle.published();
     loop {
@@ -62,7 +62,7 @@ pub(super) async fn operations(
     query: Result<Query<OperationsQuery>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let Query(query) = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
-    let limit = query.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, PAGE);
+    let limit = bound(query.limit)?;
     let rows = read(&api, move |reader| reader.operations(limit)).await?;
     let views: Vec<OperationView> = rows.iter().map(operation_view).collect();
     Ok(Json(views).into_response())
@@ -82,6 +82,14 @@ pub(super) async fn operation(
     let newest = steps.iter().rev().take(PAGE as usize);
     let steps = newest.map(step_view).collect();
     Ok(Json(OperationView { steps: Some(steps), ..operation_view(&row) }).into_response())
+}
+
+/// How many are asked for; more than a page is a page.
+fn bound(limit: Option<u32>) -> Result<u32, Refusal> {
+    match limit.unwrap_or(LIMIT_DEFAULT) {
+        0 => Err(refuse(RefusalKind::Invalid, format!("`limit` is 1 to {PAGE}"))),
+        limit => Ok(limit.min(PAGE)),
+    }
 }
 
 /// Reads the journal on a thread that may wait for the disk.

@@ -49,8 +49,8 @@ impl Guard {
             }
             return Err(unknown("a token or a client certificate is needed"));
         };
-        let secret = shown.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
-        let token = secret.and_then(|secret| tokens.find(secret.trim()));
+        let secret = shown.to_str().ok().and_then(|text| bearer(text));
+        let token = secret.and_then(|secret| tokens.find(secret));
         let Some(token) = token else { return Err(unknown("the token is not known")) };
         let changes = request.method() != Method::GET && request.method() != Method::HEAD;
         if token.read_only && changes && !HARMLESS.contains(&request.uri().path()) {
@@ -62,8 +62,29 @@ impl Guard {
     }
 }
 
+/// The secret in a header; the name of the scheme is the same in capitals.
+fn bearer(text: &str) -> Option<&str> {
+    let (scheme, secret) = text.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
 fn unknown(text: &str) -> Refused {
-    let hint = Some("`levelhead token add` makes a token".to_owned());
+    let hint = Some("where the driver is, `levelhead token add NAME` makes a token".to_owned());
     let refusal = Refusal { hint, ..refuse(RefusalKind::Forbidden, text) };
     Refused::with(StatusCode::UNAUTHORIZED, refusal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bearer;
+
+    #[test]
+    fn the_scheme_of_a_token_is_read_in_any_case() {
+        for text in ["Bearer it", "bearer it", "BEARER  it "] {
+            assert_eq!(bearer(text), Some("it"));
+        }
+        for text in ["Basic it", "Bearer", "Bearerit", "it"] {
+            assert_eq!(bearer(text), None);
+        }
+    }
 }

@@ -25,6 +25,14 @@ fn what_is_too_large_is_refused() {
         let text = format!("GET /v1/health HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
         assert!(exchange(&socket, text.as_bytes()).starts_with("HTTP/1.1 431"));
     }
+    let padded = |bytes: usize| {
+        let text = "b".repeat(bytes);
+        format!("GET /v1/health HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx: {text}\r\n\r\n")
+    };
+    let fits = exchange(&socket, padded((64 << 10) - 256).as_bytes());
+    assert!(fits.starts_with("HTTP/1.1 200"), "{fits}");
+    let large = exchange(&socket, padded(64 << 10).as_bytes());
+    assert!(large.starts_with("HTTP/1.1 431"), "{large}");
     assert_eq!(get(&socket, "/v1/nowhere").status, 404);
     assert_eq!(get(&socket, "/v1/plan").status, 405);
     assert_eq!(get(&socket, "/v1/plan").json()["kind"], "invalid");
@@ -61,10 +69,11 @@ fn connections_beyond_the_bound_are_turned_away() {
     run.client();
     let socket = stand.paths().socket();
     let idle: Vec<_> = (0..512).map(|_| connect(&socket)).collect();
-    eventually("there is no place left", || {
-        exchange(&socket, b"GET /v1/health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
-            .starts_with("HTTP/1.1 503")
-    });
+    eventually("there is no place left", || get(&socket, "/v1/health").status == 503);
+    let full = get(&socket, "/v1/health");
+    assert_eq!((full.status, full.json()["kind"].clone()), (503, "busy".into()));
+    let length = format!("content-length: {}\r\n", full.body.len());
+    assert!(full.head.contains(&length), "{full:?}");
     assert!(run.plan(&Edit::None).unwrap().empty);
     drop(idle);
     eventually("there is room again", || get(&socket, "/v1/health").status == 200);

@@ -96,6 +96,21 @@ fn operations_show_their_steps() {
     stand.world.lawful();
 }
 
+/// A bound of nothing is no question; one beyond a page is a page.
+#[test]
+fn nothing_is_no_number_of_events() {
+    let stand = Stand::new(2);
+    let run = stand.up(&[("web", 1)]);
+    run.client();
+    let socket = stand.paths().socket();
+    for path in ["/v1/events?limit=0", "/v1/operations?limit=0"] {
+        let none = get(&socket, path);
+        assert_eq!((none.status, none.json()["kind"].clone()), (400, "invalid".into()));
+    }
+    assert_eq!(get(&socket, "/v1/events?limit=4000000000").status, 200);
+    run.stop();
+}
+
 /// A driver is ready once it has looked at every provider, and not before.
 #[test]
 fn readiness_waits_for_the_first_look() {
