@@ -12,6 +12,8 @@ const WITH_FILE: [&str; 12] = [
     "apply", "console", "down", "driver", "events", "export", "plan", "status", "up", "validate",
     "wait", "watch",
 ];
+/// Verbs that work on what is on the machine of the driver alone, and so are run there, without the way to it.
+const THERE: [&str; 5] = ["driver", "doctor", "logs", "token", "ownership"];
 /// Verbs that are about no run.
 const ALONE: [&str; 4] = ["init", "completions", "man", "--help"];
 
@@ -20,35 +22,39 @@ const ALONE: [&str; 4] = ["init", "completions", "man", "--help"];
 pub struct Place {
     file: PathBuf,
     state_dir: Option<PathBuf>,
-    attach: Option<String>,
+    driver: Vec<(&'static str, String)>,
 }
 
 impl Place {
     /// The run of `file`, with its state in `state_dir` where the caller named one.
     pub fn new(file: &Path, state_dir: Option<&Path>) -> Self {
         let state_dir = state_dir.map(Path::to_owned);
-        Self { file: file.to_owned(), state_dir, attach: None }
+        Self { file: file.to_owned(), state_dir, driver: Vec::new() }
     }
 
-    /// The same, where the caller named a driver.
+    /// The same, where the caller named a driver with these flags and their values.
     #[must_use]
-    pub fn attached(self, attach: Option<&str>) -> Self {
-        Self { attach: attach.map(str::to_owned), ..self }
+    pub fn attached(self, driver: Vec<(&'static str, String)>) -> Self {
+        Self { driver, ..self }
     }
 
     /// The command line that does `words`, a verb and what it names.
     pub fn command(&self, words: &str) -> String {
         let words = words.trim_start_matches(PROGRAM);
         let verb = words.split(' ').next().unwrap_or_default();
-        if ALONE.contains(&verb) {
+        let there =
+            THERE.contains(&verb) || words == "recovery" || words.starts_with("recovery show");
+        if ALONE.contains(&verb) || (there && !self.driver.is_empty()) {
             return format!("{PROGRAM}{words}");
         }
         let flag = if WITH_FILE.contains(&verb) { "" } else { "--file " };
         let state = self.state_dir.as_deref().map(|dir| format!(" --state-dir {}", quoted(dir)));
-        let attach =
-            self.attach.as_deref().map(|at| format!(" --attach {}", quoted(Path::new(at))));
-        let (state, attach) = (state.unwrap_or_default(), attach.unwrap_or_default());
-        format!("{PROGRAM}{words} {flag}{}{state}{attach}", quoted(&self.file))
+        let driver = self.driver.iter().map(|(flag, value)| {
+            let value = quoted(Path::new(value));
+            format!(" {flag} {value}")
+        });
+        let (state, driver) = (state.unwrap_or_default(), driver.collect::<String>());
+        format!("{PROGRAM}{words} {flag}{}{state}{driver}", quoted(&self.file))
     }
 
     /// A text with the commands in it as they are run from here: the whole of it, or what stands in backticks.
@@ -129,6 +135,29 @@ mod tests {
         let far = Place::new(Path::new("my run.toml"), Some(Path::new("/var/it's")));
         assert_eq!(far.command("up"), "levelhead up 'my run.toml' --state-dir '/var/it'\\''s'");
         assert_eq!(far.command("levelhead init --uuid"), "levelhead init --uuid");
+    }
+
+    /// A command that is printed to someone who named a driver finds it again, with all that it takes to be let in; one
+    /// that is run where the driver is names nothing that is only here.
+    #[test]
+    fn a_command_names_the_driver_that_was_named() {
+        let driver = vec![
+            ("--attach", "https://far:7700".to_owned()),
+            ("--ca", "my ca.pem".to_owned()),
+            ("--token-file", "token".to_owned()),
+        ];
+        let place = Place::new(Path::new("a.toml"), None).attached(driver);
+        assert_eq!(
+            place.command("release web-0"),
+            "levelhead release web-0 --file a.toml --attach https://far:7700 --ca 'my ca.pem' \
+             --token-file token"
+        );
+        assert_eq!(
+            place.text("`levelhead token add` makes a token"),
+            "`levelhead token add` makes a token"
+        );
+        assert_eq!(place.command("recovery show 7"), "levelhead recovery show 7");
+        assert!(place.command("recovery resume 7").contains("--attach"));
     }
 
     #[test]

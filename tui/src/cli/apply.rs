@@ -36,7 +36,7 @@ pub(crate) async fn run(context: &Context, confirm: Confirm, going: &Going) -> O
         }
         (None, None) => return Err(Failure::new(Exit::Usage, "no plan is confirmed")),
     };
-    let edit = context.file_edit();
+    let edit = context.file_edit()?;
     let Some((path, kept)) = kept else {
         return converge::confirmed(context, edit, hash, going).await;
     };

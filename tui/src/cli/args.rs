@@ -290,7 +290,7 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "SEQ")]
         after: Option<u64>,
         /// At most this many.
-        #[arg(long, default_value_t = 100)]
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         /// Keep printing as they come.
         #[arg(long)]

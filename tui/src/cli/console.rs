@@ -37,7 +37,7 @@ pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
     }
     if !std::io::stdout().is_terminal() || std::env::var_os("TERM").is_none_or(|t| t == "dumb") {
         let failure = Failure::new(Exit::Usage, "the console needs a terminal");
-        return Err(failure.hint("levelhead watch prints the same, a line each"));
+        return Err(failure.hint("`levelhead watch` prints the same, a line each"));
     }
     let _guard = context.log()?;
     let options = |embedded| Options {

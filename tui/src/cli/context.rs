@@ -56,15 +56,7 @@ impl Context {
         catalogue: &Catalogue,
         file: &Path,
     ) -> Result<Self, Failure> {
-        if !file.exists() && global.driver.attach.is_some() {
-            return Self::with(global, catalogue, file, unread(file, elsewhere()));
-        }
-        if !file.exists() {
-            let message = format!("there is no {}", file.display());
-            let hint = "`levelhead init` writes a starter file";
-            return Err(Failure::new(Exit::Invalid, message).hint(hint));
-        }
-        Self::with(global, catalogue, file, config::load(file, catalogue)?)
+        Self::with(global, catalogue, file, read(global, catalogue, file)?)
     }
 
     /// The same for a verb that only looks: a file that is not valid any more does not hide its run, and one that is
@@ -74,8 +66,10 @@ impl Context {
         catalogue: &Catalogue,
         file: &Path,
     ) -> Result<Self, Failure> {
-        let opened = Self::open(global, catalogue, file);
-        let Err(failure) = opened else { return opened };
+        let failure = match read(global, catalogue, file) {
+            Ok(loaded) => return Self::with(global, catalogue, file, loaded),
+            Err(failure) => failure,
+        };
         let source = config::read(file).ok();
         let of_file = source.as_ref().and_then(config::identify);
         let Some((run, uuid)) = of_file.or_else(|| journaled(global)) else {
@@ -104,8 +98,7 @@ impl Context {
             file: file.to_owned(),
             loaded,
             paths,
-            place: Place::new(file, global.state_dir.as_deref())
-                .attached(global.driver.attach.as_deref()),
+            place: Place::new(file, global.state_dir.as_deref()).attached(global.driver.flags()),
             named: remote::named(&global.driver)?,
         })
     }
@@ -116,11 +109,19 @@ impl Context {
     }
 
     /// The edit that makes the file's content the desired shape.
-    pub(crate) fn file_edit(&self) -> Edit {
-        Edit::File {
+    ///
+    /// # Errors
+    /// The file was not read: a driver elsewhere was named, and there is none here.
+    pub(crate) fn file_edit(&self) -> Result<Edit, Failure> {
+        if self.loaded.digest.is_empty() {
+            let text = format!("there is no {}, which says what is wanted", self.file.display());
+            let hint = "name the file, or change counts with `levelhead scale GROUP=N`";
+            return Err(Failure::new(Exit::Invalid, text).hint(hint));
+        }
+        Ok(Edit::File {
             shape: Box::new(self.loaded.shape.clone()),
             digest: self.loaded.digest.clone(),
-        }
+        })
     }
 
     /// Where relative paths of the file start.
@@ -207,6 +208,18 @@ impl Context {
     pub(crate) fn take(&self, begin: Begin, pace: Duration) -> Result<Driver, Failure> {
         Ok(start(self.options(begin, pace))?)
     }
+}
+
+/// Reads the file; where a driver elsewhere was named there need be none.
+fn read(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Loaded, Failure> {
+    if file.exists() {
+        return Ok(config::load(file, catalogue)?);
+    }
+    if global.driver.attach.is_some() {
+        return Ok(unread(file, elsewhere()));
+    }
+    let message = format!("there is no {}", file.display());
+    Err(Failure::new(Exit::Invalid, message).hint("`levelhead init` writes a starter file"))
 }
 
 /// What stands for a file that is not read: no shape, and the run that it would be of.

@@ -89,7 +89,7 @@ fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
             let runtime = runtime(&verb)
                 .map_err(|error| Failure::internal("cannot start the runtime", &error))?;
             let place = Place::new(file_of(&verb), global.state_dir.as_deref())
-                .attached(global.driver.attach.as_deref());
+                .attached(global.driver.flags());
             let outcome = runtime.block_on(run_async(verb, global, catalogue));
             let outcome = outcome.map_err(|failure| failure.placed(&place));
             // Blocking reads of a terminal or a pipe may never end; the process does.

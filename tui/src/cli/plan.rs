@@ -16,7 +16,7 @@ use super::{
 
 /// Shows the plan towards the file's shape.
 pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
-    let plan = dry_run(context, &context.file_edit()).await?;
+    let plan = dry_run(context, &context.file_edit()?).await?;
     let next = context.command(&format!("apply --confirm {}", plan.hash));
     show(context, &plan, &next)?;
     Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })

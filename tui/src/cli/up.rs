@@ -4,5 +4,5 @@ use super::{args::Going, context::Context, converge, exit::Outcome};
 
 /// Brings everything up.
 pub(crate) async fn run(context: &Context, going: &Going) -> Outcome {
-    converge::change(context, context.file_edit(), going).await
+    converge::change(context, context.file_edit()?, going).await
 }

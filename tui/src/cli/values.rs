@@ -27,6 +27,23 @@ pub(crate) struct Attach {
     pub(crate) client_key: Option<PathBuf>,
 }
 
+impl Attach {
+    /// The flags that lead there again, with their values; none where no driver was named.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, String)> {
+        let Some(attach) = &self.attach else { return Vec::new() };
+        let files = [
+            ("--ca", &self.ca),
+            ("--token-file", &self.token_file),
+            ("--client-cert", &self.client_cert),
+            ("--client-key", &self.client_key),
+        ];
+        let named = files
+            .into_iter()
+            .filter_map(|(flag, file)| Some((flag, file.as_ref()?.display().to_string())));
+        std::iter::once(("--attach", attach.clone())).chain(named).collect()
+    }
+}
+
 /// Where a driver serves its API beside its socket.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Over the network")]

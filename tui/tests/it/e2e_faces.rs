@@ -153,6 +153,11 @@ fn a_driver_that_is_named_by_its_socket_is_called_from_anywhere() {
     assert!(!away.state().exists(), "nothing is written where the caller is");
     let logs = away.expect(64, &["logs", "web-0", "--attach", &socket]);
     assert!(logs.err.contains("without --attach"), "{}", logs.err);
+    // What is not here is not planned, and what a face prints is run from here.
+    let unread = away.expect(65, &["plan", "FILE", "--attach", &socket]);
+    assert!(unread.err.contains("which says what is wanted"), "{}", unread.err);
+    let dry = away.expect(0, &["scale", "web=3", "--dry-run", "--attach", &socket]).out;
+    assert!(dry.contains(&format!("--attach {socket}")), "{dry}");
     let gone = away.dir().join("gone.sock").display().to_string();
     away.expect(69, &["status", "--attach", &gone]);
     // The file of another run is not applied here.
@@ -230,7 +235,13 @@ fn a_driver_is_called_over_the_network_with_a_token() {
     assert_eq!(far(&["status", "FILE"], &writer).code, 71);
     let list = world.expect(0, &["token", "list", "--file", "FILE"]).out;
     assert!(list.contains("bot") && !list.contains("ada") && !list.contains("lh_"), "{list}");
-    world.expect(64, &["status", "FILE", "--attach", &url]);
+    let nameless = world.expect(64, &["status", "FILE", "--attach", &url]);
+    assert!(!nameless.err.contains("not valid"), "{}", nameless.err);
+    let dry = far(&["scale", "web=3", "--dry-run", "--file", "FILE"], &reader);
+    let way = format!("--attach {url} --ca {ca} --token-file {reader}");
+    assert!(dry.out.contains(&way), "{dry:?}");
+    let stranger = far(&["status", "FILE"], &writer);
+    assert!(stranger.err.contains("`levelhead token add NAME`"), "{stranger:?}");
     world.expect(64, &["status", "FILE", "--attach", "http://localhost:1", "--ca", &ca]);
     let stranger = write(world.dir(), "other.pem", &{
         let key = KeyPair::generate().unwrap();
