@@ -13,10 +13,11 @@ struct Bench {
     target: &'static str,
 }
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     Bench { name: "core", package: "reconciler-core", target: "pass" },
     Bench { name: "journal", package: "checkpoint", target: "journal" },
     Bench { name: "processes", package: "tui", target: "processes" },
+    Bench { name: "console", package: "tui", target: "console" },
     Bench { name: "docker", package: "tui", target: "containers" },
     Bench { name: "loop", package: "driver", target: "loop" },
 ];

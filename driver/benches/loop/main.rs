@@ -1,6 +1,6 @@
 //! What the loop around the decider costs: latency, idleness, restart, and the longest time without a turn.
 //!
-//! ST2, ST3 and SC4 run on a store in memory and a provider that answers at once, so that only the loop is
+//! ST2, ST3, SC4 and SU1 run on a store in memory and a provider that answers at once, so that only the loop is
 //! measured; SD8 opens a journal on disk. A line of JSON per figure goes to standard output, the table to standard
 //! error. Run with `cargo bench -p driver --bench loop`.
 #![expect(
@@ -11,6 +11,7 @@
 mod ground;
 mod provider;
 mod rig;
+mod watch;
 
 use std::{
     io::{self, Write as _},
@@ -46,6 +47,7 @@ fn main() -> io::Result<()> {
     let at = |share: usize| waits.get(waits.len() * share / 100).copied().unwrap_or_default();
     tell("ST2 exit seen to command at the executor, median", at(50), "us", None)?;
     tell("ST2 the same, p99", at(99), "us", Some(1_000.0))?;
+    watch::consoles(&runtime, &rig)?;
     let records = rig.records();
     drop(rig);
     drop(runtime);

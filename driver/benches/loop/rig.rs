@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -22,6 +22,7 @@ use reconciler_core::{
     id::{LogicalNodeId, ProviderName},
     observed::{NodeRecord, NodeStage},
 };
+use tempfile::TempDir;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
@@ -38,6 +39,7 @@ pub(crate) struct Rig {
     calls: tokio::sync::Mutex<mpsc::UnboundedReceiver<Instant>>,
     task: JoinHandle<Result<Ended, DriveError>>,
     slots: Vec<LogicalNodeId>,
+    home: TempDir,
 }
 
 impl Drop for Rig {
@@ -85,7 +87,7 @@ impl Rig {
         let shape = ground::shape(n)?;
         let slots = shape.expand().into_iter().map(|spec| spec.slot).collect();
         let calls = tokio::sync::Mutex::new(calls);
-        let rig = Self { handle, provider, calls, task, slots };
+        let rig = Self { handle, provider, calls, task, slots, home };
         rig.settled().await?;
         while rig.calls.lock().await.try_recv().is_ok() {}
         Ok(rig)
@@ -96,6 +98,17 @@ impl Rig {
         let settled = published.wait_for(|p| p.standing().converged);
         let waited = tokio::time::timeout(PATIENCE, settled).await;
         waited.map_err(io::Error::other)?.map(drop).map_err(io::Error::other)
+    }
+
+    /// Where the driver is called.
+    pub(crate) fn socket(&self) -> PathBuf {
+        StatePaths::new(self.home.path()).socket()
+    }
+
+    /// How long each of the last passes took, in microseconds, by its number.
+    pub(crate) fn took(&self) -> BTreeMap<u64, u64> {
+        let latest = self.handle.published().borrow().clone();
+        latest.view().passes.iter().map(|pass| (pass.pass.get(), pass.micros)).collect()
     }
 
     /// The number of the last pass that did something.

@@ -10,7 +10,7 @@ use super::{
     ownership::OwnershipVerb,
     recovery_args::RecoveryCommand,
     token::TokenVerb,
-    values::{Awaited, Listening, LogFormat, Screen, UpdateWhat, awaited, count, duration},
+    values::{Awaited, Listening, LogFormat, Named, Screen, UpdateWhat, awaited, count, duration},
 };
 
 pub(crate) use super::global::{Global, When};
@@ -364,6 +364,14 @@ pub(crate) enum RunVerb {
         file: FileArg,
         #[command(flatten)]
         how: Screen,
+    },
+    /// Print the names of groups or nodes, a line each: what a shell completes with.
+    #[command(hide = true)]
+    Names {
+        /// Which names.
+        what: Named,
+        #[command(flatten)]
+        file: FileFlag,
     },
     /// Check the surroundings, or put a provider through the conformance battery.
     Doctor {

@@ -1,6 +1,12 @@
 //! `levelhead console`: the full screen, on the driver that runs or on one of our own.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::{
+    fs::File,
+    io::{BufReader, IsTerminal as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::Path,
+    time::Duration,
+};
 
 use driver::{
     Begin, Face, Link, Source, StopReason,
@@ -12,17 +18,21 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 
 use super::{
+    args::Global,
     context::{Context, who},
     exit::{Exit, Failure, Outcome, chain},
+    ground::Ground,
     out,
-    values::Screen,
+    values::{Palette, Screen},
     watch as watch_lines,
 };
 use crate::console::{
     self, ConsoleError,
     link::{Ask, ConsoleLink, LinkState, Reply, Request},
     options::{Color, Options, ascii_from_locale},
+    tape::{Player, TapeError},
 };
+use crate::place::Place;
 
 /// Least time between two snapshots: more would not be seen.
 const SNAPSHOT_PERIOD: Duration = Duration::from_millis(33);
@@ -39,23 +49,19 @@ pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
         let failure = Failure::new(Exit::Usage, "the console needs a terminal");
         return Err(failure.hint("`levelhead watch` prints the same, a line each"));
     }
+    let record = how.record.as_deref().map(fresh).transpose()?;
+    let ground = Ground::of(context);
     let _guard = context.log()?;
     let options = |embedded| Options {
-        ascii: how.ascii
-            || ascii_from_locale(
-                ["LC_ALL", "LC_CTYPE", "LANG"]
-                    .map(|n| std::env::var(n).ok())
-                    .each_ref()
-                    .map(Option::as_deref),
-            ),
-        color: color(context),
+        ascii: ascii(how),
+        color: color(&context.global, how),
         read_only,
         embedded,
         who: who(),
         place: context.place.clone(),
     };
     if let Some(link) = context.attached().await? {
-        return shown(link, options(false)).await;
+        return shown(link, ground, options(false), record).await;
     }
     let mut driving = context.options(Begin::Driving, how.pace);
     driving.follow = Some(context.followed());
@@ -64,7 +70,7 @@ pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
     let link = Link::Embedded(handle.clone());
     let mut task = tokio::spawn(driver.run());
     let outcome = tokio::select! {
-        outcome = shown(link, options(true)) => outcome,
+        outcome = shown(link, ground, options(true), record) => outcome,
         ended = &mut task => {
             let ended = ended.map_err(|error| Failure::internal("the driver broke off", &error))?;
             ended?;
@@ -109,9 +115,52 @@ async fn in_lines(context: &Context, how: &Screen) -> Outcome {
     outcome
 }
 
-fn color(context: &Context) -> Color {
+/// Where a record goes: a file that was not there, and that nobody else reads.
+fn fresh(path: &Path) -> Result<File, Failure> {
+    let made = File::options().write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(|error| {
+        Failure::new(Exit::Usage, format!("cannot record into {}: {error}", path.display()))
+    })
+}
+
+/// Shows what a record holds; no driver is asked.
+pub(crate) async fn replay(global: &Global, file: &Path, how: &Screen, record: &Path) -> Outcome {
+    let options = Options {
+        ascii: ascii(how),
+        color: color(global, how),
+        read_only: false,
+        embedded: false,
+        who: who(),
+        place: Place::new(file, global.state_dir.as_deref()),
+    };
+    let read = |screen| {
+        let file = File::open(record).map_err(TapeError::from)?;
+        Player::read(BufReader::new(file), options, screen)
+    };
+    let played = console::replay(read).await.map_err(|error| {
+        let text = format!("{}: {}", record.display(), chain(&error));
+        Failure::new(Exit::Invalid, text)
+    })?;
+    ended(played)
+}
+
+fn ascii(how: &Screen) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).ok());
+    how.ascii || ascii_from_locale(locale.each_ref().map(Option::as_deref))
+}
+
+fn color(global: &Global, how: &Screen) -> Color {
+    let color = when(global);
+    match (how.palette, color) {
+        (_, Color::Mono) | (Palette::Mono, _) => Color::Mono,
+        (Palette::Ansi, color) => color,
+        (Palette::Blind, _) => Color::Blind,
+    }
+}
+
+fn when(global: &Global) -> Color {
     use super::args::When;
-    match context.global.color {
+    match global.color {
         When::Always => Color::Sixteen,
         When::Never => Color::Mono,
         When::Auto => {
@@ -121,19 +170,23 @@ fn color(context: &Context) -> Color {
     }
 }
 
-async fn shown(link: Link, options: Options) -> Outcome {
+async fn shown(link: Link, ground: Ground, options: Options, record: Option<File>) -> Outcome {
     let (shown, snapshots) = watch::channel(LinkState::Connecting);
     let (requests, asked) = mpsc::unbounded_channel();
     let (answers, replies) = mpsc::unbounded_channel();
     let source = Source { face: Face::Console, who: options.who.clone() };
     let mut feed = tokio::spawn(feed(link.clone(), shown));
-    let mut serve = tokio::spawn(serve(link, source, asked, answers));
+    let mut serve = tokio::spawn(serve(link, ground, source, asked, answers));
     let cable = ConsoleLink { snapshots, requests, replies };
-    let ended = console::run(cable, options).await;
+    let ended = console::run(cable, options, record).await;
     feed.abort();
     serve.abort();
     // Both were told to end; that they did so early is no error.
     drop(((&mut feed).await, (&mut serve).await));
+    self::ended(ended)
+}
+
+fn ended(ended: Result<(), ConsoleError>) -> Outcome {
     match ended {
         Ok(()) => Ok(Exit::Done),
         Err(ConsoleError::Signalled(number)) if number == Signal::INT.as_raw() => {
@@ -175,6 +228,7 @@ async fn feed(link: Link, shown: watch::Sender<LinkState>) {
 /// Answers what the console asks, in order.
 async fn serve(
     link: Link,
+    ground: Ground,
     source: Source,
     mut asked: mpsc::UnboundedReceiver<Request>,
     answers: mpsc::UnboundedSender<Reply>,
@@ -187,6 +241,12 @@ async fn serve(
             Ask::Apply { edit, hash } => {
                 Reply::Applied(id, link.apply(edit, hash, source.clone()).await.map_err(refusal))
             }
+            Ask::Release { subject, confirm } => {
+                let released = link.release(subject, confirm).await;
+                Reply::Release(id, released.map(Box::new).map_err(refusal))
+            }
+            Ask::Operations => Reply::Operations(id, ground.operations()),
+            Ask::WriteBack(counts) => Reply::Written(id, ground.write_back(&counts)),
         };
         if answers.send(reply).is_err() {
             return;

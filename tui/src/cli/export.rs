@@ -43,7 +43,7 @@ pub(crate) async fn run(context: &Context, write: bool) -> Outcome {
 }
 
 /// Puts `text` in the place of `file` in one step, so that a reader sees the old or the new one.
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let beside = file.with_extension("toml.new");
     let mut new = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
     let written = new.write_all(text.as_bytes()).and_then(|()| new.sync_all());

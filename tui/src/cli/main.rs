@@ -12,12 +12,12 @@ use super::{
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, journal, logs, man, next, node, out, ownership, plan,
+    explain, export, init, journal, logs, man, names, next, node, out, ownership, plan,
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,
     release, runs, scale, status, token, up, update, validate,
-    values::LogFormat,
+    values::{LogFormat, Screen},
     wait, watch,
 };
 use crate::place::Place;
@@ -128,6 +128,7 @@ fn file_of(verb: &RunVerb) -> &Path {
         RunVerb::Ownership(verb) => verb.file(),
         RunVerb::Explain { file, .. }
         | RunVerb::Logs { file, .. }
+        | RunVerb::Names { file, .. }
         | RunVerb::Release { file, .. }
         | RunVerb::Doctor { file, .. } => &file.file,
         RunVerb::Recovery { file, verb } => &verb.as_ref().map_or(file, RecoveryCommand::file).file,
@@ -185,6 +186,7 @@ const fn here_alone(verb: &RunVerb) -> Option<&'static str> {
         | RunVerb::Release { .. }
         | RunVerb::Recovery { .. }
         | RunVerb::Export { .. }
+        | RunVerb::Names { .. }
         | RunVerb::Console { .. } => None,
     }
 }
@@ -195,6 +197,14 @@ fn to_watch(global: &Global, catalogue: &Catalogue, file: &Path) -> Result<Conte
         Context::open_to_look(global, catalogue, file)
     } else {
         Context::open(global, catalogue, file)
+    }
+}
+
+/// The console of a run, or of a record.
+async fn screen(global: &Global, catalogue: &Catalogue, file: &Path, how: &Screen) -> Outcome {
+    match &how.replay {
+        Some(record) => console::replay(global, file, how, record).await,
+        None => console::run(&to_watch(global, catalogue, file)?, how).await,
     }
 }
 
@@ -250,9 +260,8 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Driver { file, pace, log_format, listening } => {
             drive::run(&context(&file.file)?, pace, log_format, &listening).await
         }
-        RunVerb::Console { file, how } => {
-            console::run(&to_watch(global, catalogue, &file.file)?, &how).await
-        }
+        RunVerb::Console { file, how } => screen(global, catalogue, &file.file, &how).await,
+        RunVerb::Names { what, file } => names::run(&look(&file.file)?, what).await,
         RunVerb::Doctor { file, provider } => {
             doctor::run(&context(&file.file)?, provider.as_deref()).await
         }

@@ -63,7 +63,7 @@ pub(crate) struct Listening {
 }
 
 /// How the console is opened.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Screen {
     /// Least time between two passes, to watch the steps.
@@ -81,6 +81,39 @@ pub(crate) struct Screen {
     /// Allow edits of a driver that `--attach` names; without this it is only looked at.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) write: bool,
+    /// Which colours; `blind` goes without red and green.
+    #[arg(long, value_name = "PALETTE", default_value = "ansi", env = "LEVELHEAD_PALETTE")]
+    pub(crate) palette: Palette,
+    /// Write everything that reaches the console into this new file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Show such a file again instead of a run.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "write", "accessible"])]
+    pub(crate) replay: Option<PathBuf>,
+}
+
+/// The colours of the console.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Palette {
+    /// None: bold and reverse alone.
+    Mono,
+    /// The sixteen of the terminal.
+    Ansi,
+    /// Blue and yellow instead of green and red.
+    Blind,
+}
+
+/// What is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Named {
+    /// Groups.
+    Groups,
+    /// Nodes.
+    Nodes,
+    /// Both.
+    Subjects,
+    /// What is held.
+    Holds,
 }
 
 /// What is waited for.

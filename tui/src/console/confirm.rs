@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A key that was typed before the plan could be read must not confirm it.
-const ARM: Millis = Millis::new(150);
+pub(super) const ARM: Millis = Millis::new(150);
 
 /// What must be said.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -162,6 +162,11 @@ pub(crate) fn list_part(pane: Pane, inside: Rect) -> (Rect, Rect) {
     split(inside, inside.height.saturating_sub(below))
 }
 
+/// Divides the inside of the fleet into its groups and the map of the selected one.
+pub(crate) fn overview(inside: Rect) -> (Rect, Rect) {
+    split(inside, (inside.height / 3).clamp(3, 12))
+}
+
 /// The first `height` rows, and the rest.
 pub(crate) fn split(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);

@@ -2,13 +2,14 @@
 //!
 //! Snapshots are latest-wins, so a slow console never delays a pass; replies are never dropped.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use driver::view::{Edit, PlanView, Refusal, RunView};
+use driver::view::{Edit, PlanView, RecoveryOperationView, Refusal, ReleaseView, RunView};
 use reconciler_core::{
-    id::{Generation, PlanHash},
+    id::{Generation, GroupId, PlanHash},
     time::Timestamp,
 };
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 /// The console's end of the cable.
@@ -59,13 +60,30 @@ pub enum Ask {
         /// The hash that was shown and confirmed.
         hash: PlanHash,
     },
+    /// Look anew at what is held; with the hash that such a look showed, end its holds.
+    Release {
+        /// The slot or group.
+        subject: String,
+        /// What was shown and confirmed.
+        confirm: Option<PlanHash>,
+    },
+    /// The open operations.
+    Operations,
+    /// Write these counts into the desired-state file.
+    WriteBack(BTreeMap<GroupId, u32>),
 }
 
 /// One answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     /// To [`Ask::Plan`].
     Plan(u64, Result<Box<PlanView>, Refusal>),
     /// To [`Ask::Apply`]: the generation that now is desired.
     Applied(u64, Result<Generation, Refusal>),
+    /// To [`Ask::Release`]: what it would end, or ended.
+    Release(u64, Result<Box<ReleaseView>, Refusal>),
+    /// To [`Ask::Operations`].
+    Operations(u64, Result<Vec<RecoveryOperationView>, Refusal>),
+    /// To [`Ask::WriteBack`]: the file that was written.
+    Written(u64, Result<String, Refusal>),
 }

@@ -1,15 +1,16 @@
 //! Everything that can reach the console, and everything that it can order, as two closed lists.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use driver::view::{Edit, RunView};
-use reconciler_core::time::Timestamp;
+use reconciler_core::{id::GroupId, time::Timestamp};
+use serde::{Deserialize, Serialize};
 
 pub use super::moment::Moment;
-use super::{confirm::Confirmed, link::Reply};
+use super::{confirm::Confirmed, link::Reply, release::ConfirmedRelease};
 
 /// A key as the console knows it; what is not listed is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Key {
     /// A printed character.
     Char(char),
@@ -44,7 +45,7 @@ pub enum Key {
 }
 
 /// Everything that can happen to the console.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Msg {
     /// A key, and when it was read.
     Key(Key, Moment),
@@ -94,6 +95,29 @@ pub enum Cmd {
     },
     /// Apply what was shown and confirmed.
     Apply(Confirmed),
+    /// Look anew at what is held; changes nothing.
+    Survey {
+        /// The request's number.
+        id: u64,
+        /// The slot or group.
+        subject: String,
+    },
+    /// End the holds that were shown and confirmed.
+    Release(ConfirmedRelease),
+    /// Ask for the open operations; changes nothing.
+    Operations {
+        /// The request's number.
+        id: u64,
+    },
+    /// Write counts into the desired-state file.
+    WriteBack {
+        /// The request's number.
+        id: u64,
+        /// The counts, only of groups that stand in the file.
+        counts: BTreeMap<GroupId, u32>,
+    },
+    /// Put a text on the clipboard of who looks.
+    Copy(String),
     /// Paint everything anew.
     Redraw,
     /// Give the terminal back and stop until continued.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use driver::view::{GroupView, NodeView, RunView};
+use driver::view::{Edit, GroupView, NodeView, RunView};
 use ratatui::layout::Rect;
 use reconciler_core::{
     hold::HoldCode,
@@ -15,9 +15,10 @@ use super::{
     draft::Draft,
     filter::Filter,
     glyphs::Glyphs,
-    layout::Layout,
+    layout::{self, Layout},
     message::Moment,
     options::Options,
+    order::Order,
     palette::Palette,
     popup::{Entry, Pending, PlanStage, Popup},
     rows::{Rows, Sieve},
@@ -54,6 +55,7 @@ pub(crate) type HoldId = (String, HoldCode);
 
 /// The console's state.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Model {
     pub(crate) options: Options,
     pub(crate) screen: Rect,
@@ -62,6 +64,10 @@ pub struct Model {
     pub(crate) live: Option<Arc<RunView>>,
     pub(crate) shown: Option<Arc<RunView>>,
     pub(crate) paused: bool,
+    /// The pass whose end is shown, while it is not the present.
+    pub(crate) past: Option<PassNumber>,
+    pub(crate) order: Order,
+    pub(crate) overview: bool,
     pub(crate) pane: Pane,
     pub(crate) groups: Cursor<GroupId>,
     pub(crate) fleet: Cursor<RowId>,
@@ -74,6 +80,8 @@ pub struct Model {
     pub(crate) problems: bool,
     pub(crate) entry: Option<Entry>,
     pub(crate) draft: Draft,
+    /// What a plan was last asked for.
+    pub(crate) asked: Option<Edit>,
     pub(crate) popup: Option<Popup>,
     pub(crate) pending: Vec<Pending>,
     pub(crate) flash: Option<Flash>,
@@ -94,6 +102,9 @@ impl Model {
             live: None,
             shown: None,
             paused: false,
+            past: None,
+            order: Order::default(),
+            overview: false,
             pane: Pane::Fleet,
             groups: Cursor::new(),
             fleet: Cursor::new(),
@@ -106,6 +117,7 @@ impl Model {
             problems: false,
             entry: None,
             draft: Draft::default(),
+            asked: None,
             popup: None,
             pending: Vec::new(),
             flash: None,
@@ -199,13 +211,28 @@ impl Model {
     pub(crate) fn plan_stage(&self) -> Option<&PlanStage> {
         match &self.popup {
             Some(Popup::Plan { stage, .. }) => Some(stage),
-            Some(Popup::Help { .. } | Popup::Detail { .. } | Popup::Quit) | None => None,
+            Some(
+                Popup::Help { .. }
+                | Popup::Detail { .. }
+                | Popup::Release { .. }
+                | Popup::Operations(_)
+                | Popup::Pass { .. }
+                | Popup::WriteBack
+                | Popup::Quit,
+            )
+            | None => None,
         }
     }
 
     /// Lists the fleet's rows anew; due when snapshot, filter or folding changed.
     pub(crate) fn relist(&mut self) {
-        let sieve = Sieve { filter: &self.filter, problems: self.problems, folded: &self.folded };
+        let sieve = Sieve {
+            filter: &self.filter,
+            problems: self.problems,
+            folded: &self.folded,
+            order: self.order,
+            headings: self.overview,
+        };
         self.rows = self.shown.as_deref().map(|view| Rows::new(view, sieve)).unwrap_or_default();
         self.settle();
     }
@@ -220,7 +247,7 @@ impl Model {
     /// Selects the place `to` of a pane's list, or finds its selection again.
     pub(crate) fn steer(&mut self, pane: Pane, to: Option<usize>) {
         let Some(view) = self.shown.clone() else { return };
-        let height = self.layout().list_height(pane, self.pane);
+        let height = self.list_height(pane);
         match pane {
             Pane::Groups => move_to(
                 &mut self.groups,
@@ -277,6 +304,17 @@ impl Model {
                 },
             ),
         }
+    }
+
+    /// How many rows of a pane's list are seen.
+    pub(crate) fn list_height(&self, pane: Pane) -> usize {
+        let layout = self.layout();
+        if pane == Pane::Fleet && self.overview {
+            let inside = layout.pane(pane, self.pane).map(|frame| layout.inside(frame));
+            return usize::from(layout::overview(inside.unwrap_or_default()).0.height)
+                .saturating_sub(1);
+        }
+        layout.list_height(pane, self.pane)
     }
 
     /// Where the focused list stands, and how long it is.

@@ -1,9 +1,10 @@
 //! A point in time as the console knows it: by the wall, and by a clock that never goes back.
 
 use reconciler_core::time::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// A point in time, told by two clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// The wall clock, against which ages are counted.
     pub wall: Timestamp,

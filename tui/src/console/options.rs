@@ -26,6 +26,8 @@ pub enum Color {
     Mono,
     /// The terminal's own sixteen colours on its own background.
     Sixteen,
+    /// The same without red and green: blue is as wanted, yellow is not.
+    Blind,
 }
 
 impl Color {

@@ -40,7 +40,8 @@ impl Palette {
     /// The style of a role.
     pub(crate) const fn of(self, role: Role) -> Style {
         let plain = Style::new();
-        let colored = matches!(self.0, Color::Sixteen);
+        let colored = matches!(self.0, Color::Sixteen | Color::Blind);
+        let blind = matches!(self.0, Color::Blind);
         match role {
             Role::Selected => plain.add_modifier(Modifier::REVERSED),
             Role::Hold => {
@@ -48,6 +49,9 @@ impl Palette {
                 if colored { style.fg(Ansi::Magenta) } else { style }
             }
             Role::Faint if colored => plain.fg(Ansi::DarkGray),
+            Role::Good if blind => plain.fg(Ansi::Blue),
+            Role::Bad if blind => plain.fg(Ansi::Yellow).add_modifier(Modifier::BOLD),
+            Role::Draft if blind => plain.fg(Ansi::White).add_modifier(Modifier::BOLD),
             Role::Good if colored => plain.fg(Ansi::Green),
             Role::Busy if colored => plain.fg(Ansi::Cyan),
             Role::Draft if colored => plain.fg(Ansi::Yellow).add_modifier(Modifier::BOLD),

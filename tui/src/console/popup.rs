@@ -1,9 +1,9 @@
 //! What may lie over the panes, one at a time, as small state machines.
 
-use driver::view::{Edit, Refusal};
-use reconciler_core::id::{GroupId, LogicalNodeId};
+use driver::view::{Edit, RecoveryOperationView, RecoveryVerb, Refusal};
+use reconciler_core::id::{GroupId, LogicalNodeId, OperationId, PassNumber};
 
-use super::{confirm::Prompt, moment::Moment};
+use super::{confirm::Prompt, moment::Moment, release::ReleaseStage};
 
 /// A view over the panes.
 #[derive(Clone, Debug)]
@@ -27,8 +27,59 @@ pub(crate) enum Popup {
         /// The first line that is shown.
         top: usize,
     },
+    /// The way out of a hold.
+    Release {
+        /// Of what.
+        subject: String,
+        /// How far it is.
+        stage: Box<ReleaseStage>,
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// What is open and could be recovered.
+    Operations(Box<Operations>),
+    /// One pass: what it moved, and what happened in it.
+    Pass {
+        /// Which.
+        pass: PassNumber,
+        /// The first line that is shown.
+        top: usize,
+    },
+    /// Shall live counts be written into the file?
+    WriteBack,
     /// May the console end?
     Quit,
+}
+
+/// The open operations, once they have come.
+#[derive(Clone, Debug)]
+pub(crate) enum Operations {
+    /// Asked for.
+    Asking {
+        /// The request.
+        id: u64,
+    },
+    /// To choose from.
+    Choice {
+        /// What is open.
+        list: Vec<RecoveryOperationView>,
+        /// Which of the ways is chosen.
+        at: usize,
+    },
+    /// They are not to be had.
+    Refused(Refusal),
+}
+
+impl Operations {
+    /// Every way on: each operation with each of its verbs.
+    pub(crate) fn ways(&self) -> Vec<(OperationId, RecoveryVerb)> {
+        match self {
+            Self::Choice { list, .. } => {
+                list.iter().flat_map(|one| one.modes.iter().map(|mode| (one.id, *mode))).collect()
+            }
+            Self::Asking { .. } | Self::Refused(_) => Vec::new(),
+        }
+    }
 }
 
 /// How far a plan is.
@@ -86,6 +137,11 @@ pub(crate) enum Entry {
         /// What stood before.
         before: String,
     },
+    /// A command by its name.
+    Command {
+        /// As typed so far.
+        text: String,
+    },
     /// A count.
     Count {
         /// Of which group.
@@ -99,8 +155,12 @@ impl Popup {
     /// The number of its first line, if it scrolls.
     pub(crate) const fn top_mut(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Help { top } | Self::Detail { top, .. } | Self::Plan { top, .. } => Some(top),
-            Self::Quit => None,
+            Self::Help { top }
+            | Self::Detail { top, .. }
+            | Self::Plan { top, .. }
+            | Self::Release { top, .. }
+            | Self::Pass { top, .. } => Some(top),
+            Self::Operations(_) | Self::WriteBack | Self::Quit => None,
         }
     }
 }

@@ -8,7 +8,10 @@ use std::{
 use driver::view::{GroupView, NodeView, RunView};
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
-use super::filter::{self, Filter};
+use super::{
+    filter::{self, Filter},
+    order::Order,
+};
 
 /// One row of the fleet table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +57,19 @@ pub(crate) struct Sieve<'a> {
     pub(crate) problems: bool,
     /// The groups that show their heading alone.
     pub(crate) folded: &'a BTreeSet<GroupId>,
+    /// In which order.
+    pub(crate) order: Order,
+    /// The headings alone.
+    pub(crate) headings: bool,
 }
 
 impl Sieve<'_> {
     fn lets(&self, node: &NodeView) -> bool {
         (!self.problems || filter::is_problem(node)) && self.filter.lets(node)
+    }
+
+    fn hides(&self, group: &GroupId) -> bool {
+        self.headings || self.folded.contains(group)
     }
 
     fn is_open(&self) -> bool {
@@ -69,21 +80,34 @@ impl Sieve<'_> {
 impl Rows {
     /// Lists the rows of a snapshot.
     pub(crate) fn new(view: &RunView, sieve: Sieve<'_>) -> Self {
+        if !sieve.order.is_grouped() && !sieve.headings {
+            return Self::flat(view, sieve);
+        }
         let mut rows = Self::default();
         let mut stretches = stretches(&view.nodes);
         for (at, group) in view.groups.iter().enumerate() {
             let own = stretches.remove(&group.group).unwrap_or_default();
             let heading = rows.list.len();
             rows.list.push(Row::Group(at));
-            let shown = rows.add(view, own, sieve, sieve.folded.contains(&group.group));
+            let shown = rows.add(view, own, sieve, sieve.hides(&group.group));
             if shown == 0 && !sieve.is_open() {
                 rows.list.truncate(heading);
             }
         }
         for own in stretches.into_values() {
-            rows.add(view, own, sieve, false);
+            rows.add(view, own, sieve, sieve.headings);
         }
         rows
+    }
+
+    /// The nodes alone, in an order of their own.
+    fn flat(view: &RunView, sieve: Sieve<'_>) -> Self {
+        let nodes = view.nodes.iter().enumerate();
+        let mut chosen: Vec<(usize, &NodeView)> =
+            nodes.filter(|(_, node)| sieve.lets(node)).collect();
+        chosen.sort_by(|(_, a), (_, b)| sieve.order.compare(a, b));
+        let list: Vec<Row> = chosen.into_iter().map(|(at, _)| Row::Node(at)).collect();
+        Self { matching: list.len(), list }
     }
 
     fn add(

@@ -1,6 +1,7 @@
 //! The loop: wait, drain, fold, paint. It sleeps without a timer unless something on the screen counts.
 
 use std::{
+    fs::File,
     io,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -14,7 +15,8 @@ use super::{
     message::{Cmd, Farewell, Moment, Msg},
     model::Model,
     options::Options,
-    terminal::{Caught, Input, KeyEvent, Screen, Signals, guarded},
+    tape::Recorder,
+    terminal::{COPY_MAX, Caught, Input, KeyEvent, Screen, Signals, guarded},
     update::update,
     view, wake,
 };
@@ -49,14 +51,21 @@ impl From<io::Error> for ConsoleError {
 }
 
 /// Shows the console until its user leaves. The terminal is as before when this returns, whatever it returns.
+/// Everything that reaches it is written to `record`, if there is one.
 ///
 /// # Errors
 /// There is no terminal, it fails or goes away, or a signal asks the process to end.
-pub async fn run(link: ConsoleLink, options: Options) -> Result<(), ConsoleError> {
+pub async fn run(
+    link: ConsoleLink,
+    options: Options,
+    record: Option<File>,
+) -> Result<(), ConsoleError> {
     let signals = Signals::listen()?;
     let screen = Screen::take()?;
     let input = Input::start()?;
     let (width, height) = Screen::size()?;
+    let recorder =
+        record.map(|file| Recorder::begin(file, &options, (width, height))).transpose()?;
     let model = Model::new(options, width, height);
     let mut console = Console {
         clock: Clock::start(),
@@ -67,6 +76,7 @@ pub async fn run(link: ConsoleLink, options: Options) -> Result<(), ConsoleError
         screen,
         input,
         model,
+        recorder,
         painted: None,
         urgent: true,
     };
@@ -89,6 +99,7 @@ struct Console {
     screen: Screen,
     input: Input,
     model: Model,
+    recorder: Option<Recorder>,
     painted: Option<Instant>,
     urgent: bool,
 }
@@ -203,7 +214,17 @@ impl Console {
         Msg::LinkLost { since: self.clock.now().wall, why: why.to_owned() }
     }
 
+    /// Notes a message; a record that cannot be written any longer ends, and the console goes on.
+    fn record(&mut self, msg: &Msg) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if let Err(error) = recorder.note(msg) {
+            tracing::warn!(%error, "the record of the console ends here");
+            self.recorder = None;
+        }
+    }
+
     fn fold(&mut self, msg: Msg) -> Result<Option<Farewell>, ConsoleError> {
+        self.record(&msg);
         let cmds = guarded(|| update(&mut self.model, msg));
         for cmd in cmds {
             if let Some(farewell) = self.order(cmd)? {
@@ -217,6 +238,16 @@ impl Console {
         match cmd {
             Cmd::Plan { id, edit } => self.send(Request { id, ask: Ask::Plan(edit) }),
             Cmd::Apply(confirmed) => self.send(confirmed.into_request()),
+            Cmd::Survey { id, subject } => {
+                self.send(Request { id, ask: Ask::Release { subject, confirm: None } });
+            }
+            Cmd::Release(confirmed) => self.send(confirmed.into_request()),
+            Cmd::Operations { id } => self.send(Request { id, ask: Ask::Operations }),
+            Cmd::WriteBack { id, counts } => {
+                self.send(Request { id, ask: Ask::WriteBack(counts) });
+            }
+            Cmd::Copy(text) if text.len() <= COPY_MAX => Screen::copy(&text)?,
+            Cmd::Copy(_) => tracing::warn!("a text is too long for a clipboard"),
             Cmd::Redraw => {
                 self.screen.clear()?;
                 self.urgent = true;
@@ -240,6 +271,7 @@ impl Console {
     }
 
     fn fold_quietly(&mut self, msg: Msg) {
+        self.record(&msg);
         let ordered = guarded(|| update(&mut self.model, msg));
         debug_assert!(ordered.is_empty(), "the loss of a link orders nothing");
     }

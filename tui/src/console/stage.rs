@@ -33,6 +33,23 @@ pub const fn word(stage: StageName) -> &'static str {
     }
 }
 
+/// What a letter of a ribbon stands for.
+pub const fn told(letter: char) -> &'static str {
+    match letter {
+        '.' => "not there",
+        'N' => "new",
+        'L' => "leased",
+        'E' => "endpoint",
+        'B' => "boot",
+        'H' => "handed off",
+        'd' => "dormant",
+        'F' => "failed",
+        '?' => "held",
+        'X' => "deleting",
+        _ => "unknown",
+    }
+}
+
 /// The word for a node as a whole: a hold outweighs a deletion, which outweighs the stage.
 pub const fn word_of(node: &NodeView) -> &'static str {
     if node.hold.is_some() {

@@ -7,6 +7,7 @@ use super::{
     layout::{Pane, Tier},
     model::{Link, Model},
     popup::{PlanStage, Popup},
+    release::ReleaseStage,
     rows::Row,
     stage, view,
 };
@@ -38,6 +39,9 @@ fn of_fleet(model: &Model) -> Option<Millis> {
     layout.pane(Pane::Fleet, model.pane)?;
     let view = model.shown.as_deref()?;
     let height = layout.list_height(Pane::Fleet, model.pane);
+    if model.overview || model.past.is_some() {
+        return None;
+    }
     let ages = layout.tier == Tier::Full;
     let nodes = model.rows.window(model.fleet.top(), height).iter().filter_map(|row| match row {
         Row::Node(at) => view.nodes.get(*at),
@@ -68,7 +72,17 @@ fn of_holds(model: &Model) -> Option<Millis> {
 
 fn of_popup(model: &Model) -> Option<Millis> {
     match model.popup.as_ref()? {
-        Popup::Help { .. } | Popup::Quit => None,
+        Popup::Help { .. }
+        | Popup::Operations(_)
+        | Popup::Pass { .. }
+        | Popup::WriteBack
+        | Popup::Quit => None,
+        Popup::Release { stage, .. } => match stage.as_ref() {
+            ReleaseStage::Looking { since, .. } | ReleaseStage::Waiting { since, .. } => {
+                Some(clock::until_age_changes(since.wall, model.now.wall))
+            }
+            ReleaseStage::Prompt(_) | ReleaseStage::Refused(_) | ReleaseStage::Unknown(_) => None,
+        },
         Popup::Detail { slot, .. } => {
             let node = model.node(slot)?;
             let age = clock::until_age_changes(node.since, model.now.wall);

@@ -16,12 +16,18 @@ use tui::console::{
     view,
 };
 
-use crate::console_fixture::{AT, Console, plan, run_view};
+use crate::{
+    console_fixture::{AT, Console, plan, run_view},
+    console_hold::{looking, operation, release},
+};
 
 /// Consoles in every state that looks different.
 fn consoles() -> Vec<Console> {
     let mut all = Vec::new();
-    for keys in ["1", "2j+", "3", "4", "5", "?", "jjjj\n", "/gpu", "=1", "x"] {
+    for keys in [
+        "1", "2j+", "3", "4", "5", "?", "jjjj\n", "/gpu", "=1", "x", "o", "s", "S", "[[", "3\n",
+        ":sc",
+    ] {
         let mut console = Console::new(120, 36);
         for c in keys.chars() {
             console.key(if c == '\n' { Key::Enter } else { Key::Char(c) });
@@ -34,6 +40,19 @@ fn consoles() -> Vec<Console> {
         all.push(clone(&console));
         console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
         all.push(console);
+    }
+    for answer in [Ok(Box::new(release(false))), Err(refusal())] {
+        let (mut console, id) = looking(120, 36);
+        all.push(clone(&console));
+        console.msg(Msg::Reply(Reply::Release(id, answer)));
+        all.push(console);
+    }
+    let mut listed = Console::new(120, 36);
+    let ordered = listed.type_in("5v");
+    if let [Cmd::Operations { id }] = ordered.as_slice() {
+        all.push(clone(&listed));
+        listed.msg(Msg::Reply(Reply::Operations(*id, Ok(vec![operation()]))));
+        all.push(listed);
     }
     let mut lost = Console::new(120, 36);
     lost.msg(Msg::LinkLost { since: Timestamp::ZERO, why: "gone".to_owned() });
@@ -93,13 +112,15 @@ enum Act {
     Snapshot(usize, u64),
     Answer(usize),
     Applied(bool),
+    Looked(bool),
+    Listed,
     Lost,
 }
 
 fn key() -> impl Strategy<Value = Key> {
     prop_oneof![
         proptest::char::range(' ', '~').prop_map(Key::Char),
-        proptest::sample::select("+-<>=pay1234jkGgux/ qrU".chars().collect::<Vec<_>>())
+        proptest::sample::select("+-<>=pay12345jkGgux/ qrU[]oOsSvcW:".chars().collect::<Vec<_>>())
             .prop_map(Key::Char),
         proptest::sample::select(vec![
             Key::Enter,
@@ -123,13 +144,15 @@ fn key() -> impl Strategy<Value = Key> {
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         6 => key().prop_map(Act::Key),
-        2 => proptest::sample::select(vec!["cpu-batch", "prod-eu1", "+p", "a", "y"]).prop_map(Act::Type),
+        2 => proptest::sample::select(vec!["cpu-batch", "prod-eu1", "+p", "a", "y", "db-replica-0", "5r", "5v", ":sc", "[["]).prop_map(Act::Type),
         3 => Just(Act::Paint),
         2 => (0..400_u64).prop_map(Act::Wait),
         1 => (0..130_u16, 0..40_u16).prop_map(|(w, h)| Act::Resize(w, h)),
         2 => (0..10_usize, 42..44_u64).prop_map(|(gone, gen_)| Act::Snapshot(gone, gen_)),
         3 => (0..5_usize).prop_map(Act::Answer),
         1 => any::<bool>().prop_map(Act::Applied),
+        1 => any::<bool>().prop_map(Act::Looked),
+        1 => Just(Act::Listed),
         1 => Just(Act::Lost),
     ]
 }
@@ -148,13 +171,16 @@ struct Play {
     console: Console,
     asked: Vec<u64>,
     sent: Vec<u64>,
+    looked: Vec<u64>,
+    listed: Vec<u64>,
     shown: BTreeSet<PlanHash>,
 }
 
 impl Play {
     fn new() -> Self {
         let console = Console::new(120, 36);
-        Self { console, asked: Vec::new(), sent: Vec::new(), shown: BTreeSet::new() }
+        let (asked, sent, looked, listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { console, asked, sent, looked, listed, shown: BTreeSet::new() }
     }
 
     fn take(&mut self, cmds: Vec<Cmd>) {
@@ -165,7 +191,19 @@ impl Play {
                     assert!(self.shown.contains(&confirmed.hash()), "applied what was never shown");
                     self.sent.push(confirmed.id());
                 }
-                Cmd::Redraw | Cmd::Suspend | Cmd::Quit(_) => {}
+                Cmd::Survey { id, .. } => self.looked.push(id),
+                Cmd::Release(confirmed) => {
+                    assert!(
+                        self.shown.contains(&confirmed.hash()),
+                        "released what was never shown"
+                    );
+                }
+                Cmd::Operations { id } => self.listed.push(id),
+                Cmd::WriteBack { .. }
+                | Cmd::Copy(_)
+                | Cmd::Redraw
+                | Cmd::Suspend
+                | Cmd::Quit(_) => {}
             }
         }
     }
@@ -201,6 +239,20 @@ impl Play {
                 let answer = if *well { Ok(Generation::new(43)) } else { Err(refusal()) };
                 if let Some(id) = self.sent.pop() {
                     self.console.msg(Msg::Reply(Reply::Applied(id, answer)));
+                }
+            }
+            Act::Looked(well) => {
+                let answer = if *well { Ok(Box::new(release(false))) } else { Err(refusal()) };
+                if let Some(id) = self.looked.pop() {
+                    if *well {
+                        self.shown.insert(release(false).hash);
+                    }
+                    self.console.msg(Msg::Reply(Reply::Release(id, answer)));
+                }
+            }
+            Act::Listed => {
+                if let Some(id) = self.listed.pop() {
+                    self.console.msg(Msg::Reply(Reply::Operations(id, Ok(vec![operation()]))));
                 }
             }
             Act::Lost => {

@@ -5,11 +5,14 @@ use insta::assert_snapshot;
 use ratatui::style::Modifier;
 use tui::console::{
     link::Reply,
-    message::{Key, Msg},
+    message::{Cmd, Key, Msg},
     options::{Color, Options},
 };
 
-use crate::console_fixture::{Console, ago, options, plan, run_view};
+use crate::{
+    console_fixture::{Console, ago, options, plan, run_view},
+    console_hold::{looking, operation, release},
+};
 
 const SIZES: [(u16, u16); 5] = [(120, 36), (80, 24), (60, 16), (40, 10), (36, 9)];
 
@@ -84,6 +87,53 @@ fn a_plan_to_confirm_by_name() {
         console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
         console.type_in("cpu-ba");
         snap("plan", &console, width, height);
+    }
+}
+
+#[test]
+fn the_past() {
+    shoot("past", "[[");
+}
+
+#[test]
+fn one_pass() {
+    shoot("pass", "3\n");
+}
+
+#[test]
+fn the_overview() {
+    shoot("overview", "ojjj");
+}
+
+#[test]
+fn the_fleet_by_trouble() {
+    shoot("trouble", "sss");
+}
+
+#[test]
+fn a_command_on_its_way() {
+    shoot("command", ":s");
+}
+
+#[test]
+fn a_hold_to_be_released() {
+    for (width, height) in SIZES {
+        let (mut console, id) = looking(width, height);
+        console.msg(Msg::Reply(Reply::Release(id, Ok(Box::new(release(false))))));
+        console.type_in("db-rep");
+        snap("release", &console, width, height);
+    }
+}
+
+#[test]
+fn open_operations() {
+    for (width, height) in SIZES {
+        let mut console = Console::new(width, height);
+        let ordered = console.type_in("5v");
+        let [Cmd::Operations { id }] = ordered.as_slice() else { panic!("{ordered:?}") };
+        console.msg(Msg::Reply(Reply::Operations(*id, Ok(vec![operation()]))));
+        console.key(Key::Down);
+        snap("operations", &console, width, height);
     }
 }
 

@@ -55,13 +55,18 @@ impl Terminal {
         }
     }
 
+    /// Types a text as it is.
+    pub(crate) fn type_in(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
+    }
+
     /// Types a line.
     pub(crate) fn enter(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);
         self.press(&["Enter"]);
     }
 
-    fn resize(&self, width: u16, height: u16) {
+    pub(crate) fn resize(&self, width: u16, height: u16) {
         self.tmux(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
     }
 
@@ -79,7 +84,7 @@ impl Terminal {
     }
 
     /// Starts the console of `world`, which says how it ended.
-    fn console(&self, world: &World, options: &str) {
+    pub(crate) fn console(&self, world: &World, options: &str) {
         let (program, state) = (env!("CARGO_BIN_EXE_levelhead"), world.state().display());
         let file = world.file().display().to_string();
         self.enter(&format!(
@@ -88,7 +93,7 @@ impl Terminal {
     }
 
     /// Leaves the console, and checks that the terminal is as it was before.
-    fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.press(&["q"]);
         self.shows(&["y quit"]);
         self.press(&["y"]);
@@ -96,7 +101,7 @@ impl Terminal {
         self.is_clean();
     }
 
-    fn is_clean(&self) {
+    pub(crate) fn is_clean(&self) {
         self.enter("clear; stty -a");
         let screen = self.shows(&["icanon", "echo", "isig"]);
         assert!(!screen.contains("-icanon") && !screen.contains("-isig"), "{screen}");

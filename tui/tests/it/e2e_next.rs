@@ -47,3 +47,44 @@ fn every_verb_has_a_manual_page() {
         Err(_) => eprintln!("skipped: man is not installed"),
     }
 }
+
+/// A shell completes with the names that the run has now; where there is no bash, that much is not shown.
+#[test]
+fn a_shell_completes_live_names() {
+    let mut world = World::new(&servers("web", 2));
+    world.drive();
+    world.until_state("converged");
+    let names = |what: &str| world.expect(0, &["names", what, "--file", "FILE"]).out;
+    assert_eq!(names("groups"), "web\n");
+    assert_eq!(names("nodes"), "web-0\nweb-1\n");
+    assert_eq!(names("holds"), "");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = world.expect(0, &["completions", shell]).out;
+        assert!(script.contains("levelhead names"), "{shell}");
+    }
+    world.expect(0, &["completions", "elvish"]);
+    let script = world.dir().join("live.bash");
+    fs::write(&script, world.expect(0, &["completions", "bash"]).out).unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_levelhead"));
+    let path =
+        format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let place =
+        format!("--file {} --state-dir {}", world.file().display(), world.state().display());
+    for (typed, wanted) in [("scale w", "web"), ("explain web-", "web-0 web-1"), ("logs ", "web-0")]
+    {
+        let (verb, begun) = typed.split_once(' ').unwrap();
+        let line = format!(
+            ". {script}; COMP_WORDS=(levelhead {place} {verb} '{begun}'); COMP_CWORD=6; \
+             _levelhead_live levelhead '{begun}' {verb}; printf '%s ' \"${{COMPREPLY[@]}}\"",
+            script = script.display()
+        );
+        let mut bash = Command::new("bash");
+        bash.args(["--norc", "-c", &line]).env("PATH", &path);
+        let Ok(output) = bash.output() else {
+            eprintln!("skipped: bash is not installed");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(wanted), "{typed}: {said} {output:?}");
+    }
+}

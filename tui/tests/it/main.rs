@@ -6,12 +6,17 @@
 mod census;
 mod console_fixture;
 mod console_fuzz;
+mod console_hold;
 mod console_legal;
+mod console_looks;
+mod console_past;
 mod console_plan;
 mod console_screens;
 mod console_select;
+mod console_tape;
 mod console_time;
 mod console_tmux;
+mod console_tty;
 #[cfg(feature = "docker")]
 mod docker;
 mod e2e_beside;

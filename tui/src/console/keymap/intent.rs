@@ -4,6 +4,7 @@ use crate::console::{
     layout::Pane,
     model::Model,
     popup::{PlanStage, Popup},
+    release::ReleaseStage,
 };
 
 /// What a key means.
@@ -61,6 +62,20 @@ pub(crate) enum Look {
     Problems,
     /// Freeze the view, or let it go on.
     Pause,
+    /// The pass before.
+    Backward,
+    /// The pass after.
+    Forward,
+    /// The next order of the fleet.
+    Sort,
+    /// The order the other way round.
+    Reverse,
+    /// Groups with the stages of their nodes, instead of the nodes.
+    Overview,
+    /// Type a command.
+    Command,
+    /// Put what is selected on the clipboard.
+    Copy,
     /// The keys.
     Help,
     /// End.
@@ -80,6 +95,12 @@ pub(crate) enum Verb {
     Discard,
     /// Show the plan of the draft.
     Preview,
+    /// Look anew at what is held, to release it.
+    Release,
+    /// What is open and could be recovered.
+    Recover,
+    /// Write live counts into the file.
+    WriteBack,
 }
 
 /// An answer.
@@ -106,6 +127,8 @@ pub(crate) enum Typing {
     Char(char),
     /// Take the last character back.
     Erase,
+    /// Write what can only follow.
+    Complete,
 }
 
 /// What works always.
@@ -124,6 +147,8 @@ pub(crate) enum App {
 pub(crate) enum Scope {
     /// Where a group is selected.
     Counts,
+    /// Where a hold is selected.
+    Holds,
     /// Over the panes.
     Browse,
     /// A plan that one key confirms.
@@ -134,6 +159,10 @@ pub(crate) enum Scope {
     Answer,
     /// A view to read.
     Reading,
+    /// A list to choose from.
+    Choice,
+    /// A question to be answered with yes.
+    Asked,
     /// The question whether to end.
     Leaving,
     /// A text in the footer.
@@ -151,11 +180,14 @@ impl Scope {
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Counts => "Counts (panes 1 and 2)",
+            Self::Holds => "Holds (pane 5)",
             Self::Browse => "Panes",
             Self::Prompt => "A plan to confirm",
             Self::Typed => "A plan to confirm by name",
             Self::Answer => "What became of a plan",
             Self::Reading => "Help and details",
+            Self::Choice => "Open operations",
+            Self::Asked => "Writing the file",
             Self::Leaving => "Quitting",
             Self::Entry => "Typing",
             Self::Letters | Self::Scroll => "Moving",
@@ -179,6 +211,10 @@ pub(crate) enum Context {
     Answer,
     /// Help or details.
     Reading,
+    /// A list to choose from.
+    Choice,
+    /// A question to be answered with yes.
+    Asked,
     /// The question whether to end.
     Leaving,
 }
@@ -187,7 +223,16 @@ impl Context {
     /// What has the keys at present.
     pub(crate) fn of(model: &Model) -> Self {
         match &model.popup {
-            Some(Popup::Help { .. } | Popup::Detail { .. }) => Self::Reading,
+            Some(Popup::Help { .. } | Popup::Detail { .. } | Popup::Pass { .. }) => Self::Reading,
+            Some(Popup::Operations(_)) => Self::Choice,
+            Some(Popup::WriteBack) => Self::Asked,
+            Some(Popup::Release { stage, .. }) => match stage.as_ref() {
+                ReleaseStage::Prompt(_) => Self::Typed,
+                ReleaseStage::Looking { .. }
+                | ReleaseStage::Waiting { .. }
+                | ReleaseStage::Refused(_)
+                | ReleaseStage::Unknown(_) => Self::Answer,
+            },
             Some(Popup::Quit) => Self::Leaving,
             Some(Popup::Plan { stage, .. }) => match stage.as_ref() {
                 PlanStage::Prompt(prompt) if prompt.wants_name() => Self::Typed,
@@ -207,18 +252,20 @@ impl Context {
     /// Where its bindings stand, the nearest first.
     pub(crate) const fn scopes(self) -> &'static [Scope] {
         use Scope::{
-            Always, Answer, Browse, Counts, Entry, Leaving, Letters, Prompt, Reading, Scroll, Typed,
+            Always, Answer, Asked, Browse, Choice, Counts, Entry, Holds, Leaving, Letters, Prompt,
+            Reading, Scroll, Typed,
         };
         match self {
             Self::Browse(Pane::Groups | Pane::Fleet) => &[Counts, Browse, Letters, Scroll, Always],
-            Self::Browse(Pane::Passes | Pane::Events | Pane::Holds) => {
-                &[Browse, Letters, Scroll, Always]
-            }
+            Self::Browse(Pane::Passes | Pane::Events) => &[Browse, Letters, Scroll, Always],
+            Self::Browse(Pane::Holds) => &[Holds, Browse, Letters, Scroll, Always],
             Self::Entry => &[Entry, Always],
             Self::Prompt => &[Prompt, Letters, Scroll, Always],
             Self::Typed => &[Typed, Scroll, Always],
             Self::Answer => &[Answer, Letters, Scroll, Always],
             Self::Reading => &[Reading, Letters, Scroll, Always],
+            Self::Choice => &[Choice, Letters, Scroll, Always],
+            Self::Asked => &[Asked, Always],
             Self::Leaving => &[Leaving, Always],
         }
     }

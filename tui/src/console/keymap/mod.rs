@@ -1,7 +1,9 @@
 //! Which key means what, where: one table that also writes the footer and the help.
 
+mod command;
 mod intent;
 mod table;
 
+pub(crate) use command::{COMMANDS, named};
 pub(crate) use intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
 pub(crate) use table::{bindings, intent};

@@ -55,6 +55,22 @@ static TABLE: &[Binding] = &[
         "show the plan of the draft",
         "plan",
     ),
+    bind(
+        S::Holds,
+        &[Char('r')],
+        "r",
+        I::Edit(Verb::Release),
+        "look anew at what is held, and release it",
+        "release",
+    ),
+    bind(
+        S::Holds,
+        &[Char('v')],
+        "v",
+        I::Edit(Verb::Recover),
+        "open operations: resume, roll back, release",
+        "recover",
+    ),
     bind(S::Browse, &[Char('?')], "?", I::Look(Look::Help), "these keys", "help"),
     bind(S::Browse, &[Char('q')], "q", I::Look(Look::Quit), "quit", "quit"),
     bind(
@@ -80,6 +96,49 @@ static TABLE: &[Binding] = &[
     bind(S::Browse, &[Char('5')], "", I::Look(Look::Pane(Pane::Holds)), "", ""),
     bind(S::Browse, &[Char('x')], "x", I::Look(Look::Problems), "only what is wrong", "problems"),
     bind(S::Browse, &[Char(' ')], "space", I::Look(Look::Pause), "freeze the view", "pause"),
+    bind(S::Browse, &[Char(':')], ":", I::Look(Look::Command), "a command by its name", "command"),
+    bind(
+        S::Browse,
+        &[Char('[')],
+        "[ ]",
+        I::Look(Look::Backward),
+        "the fleet as of the pass before, after",
+        "past",
+    ),
+    bind(S::Browse, &[Char(']')], "", I::Look(Look::Forward), "", ""),
+    bind(
+        S::Browse,
+        &[Char('o')],
+        "o",
+        I::Look(Look::Overview),
+        "groups as stages, a letter for each node",
+        "overview",
+    ),
+    bind(
+        S::Browse,
+        &[Char('s')],
+        "s S",
+        I::Look(Look::Sort),
+        "by slot, stage, age, trouble; the other way round",
+        "",
+    ),
+    bind(S::Browse, &[Char('S')], "", I::Look(Look::Reverse), "", ""),
+    bind(
+        S::Browse,
+        &[Char('c')],
+        "c",
+        I::Look(Look::Copy),
+        "copy what is selected; of a hold, its command",
+        "",
+    ),
+    bind(
+        S::Browse,
+        &[Char('W')],
+        "W",
+        I::Edit(Verb::WriteBack),
+        "write live counts into the file",
+        "",
+    ),
     bind(S::Browse, &[Key::Tab], "Tab", I::Look(Look::NextPane), "next pane", ""),
     bind(S::Browse, &[Key::BackTab], "S-Tab", I::Look(Look::PriorPane), "pane before", ""),
     bind(
@@ -87,7 +146,7 @@ static TABLE: &[Binding] = &[
         &[Key::Esc, Key::Left, Char('h')],
         "Esc",
         I::Say(Say::Back),
-        "drop the filter",
+        "back to the present; drop the filter",
         "",
     ),
     bind(
@@ -102,6 +161,7 @@ static TABLE: &[Binding] = &[
     bind(S::Prompt, &[Key::Tab, Key::BackTab], "Tab", I::Say(Say::Switch), "the other button", ""),
     bind(S::Prompt, &[Key::Enter], "Enter", I::Say(Say::Accept), "press the button", "press"),
     bind(S::Prompt, &[Char('r')], "r", I::Say(Say::Replan), "plan again", "re-plan"),
+    bind(S::Prompt, &[Char('c')], "c", I::Look(Look::Copy), "copy the whole hash", ""),
     bind(
         S::Prompt,
         &[Key::Esc, Char('n'), Char('q')],
@@ -146,6 +206,20 @@ static TABLE: &[Binding] = &[
         "close",
         "close",
     ),
+    bind(S::Reading, &[Char('c')], "c", I::Look(Look::Copy), "copy the text", "copy"),
+    bind(S::Reading, &[Char('[')], "[ ]", I::Look(Look::Backward), "the pass before, after", ""),
+    bind(S::Reading, &[Char(']')], "", I::Look(Look::Forward), "", ""),
+    bind(S::Choice, &[Key::Enter], "Enter", I::Say(Say::Accept), "show its plan", "plan"),
+    bind(S::Choice, &[Key::Esc, Char('q')], "Esc", I::Say(Say::Back), "close", "close"),
+    bind(S::Asked, &[Char('y')], "y", I::Say(Say::Yes), "write the file", "write"),
+    bind(
+        S::Asked,
+        &[Key::Esc, Char('n'), Char('q')],
+        "Esc",
+        I::Say(Say::Back),
+        "leave the file alone",
+        "cancel",
+    ),
     bind(S::Leaving, &[Char('y')], "y", I::Say(Say::Yes), "quit", "quit"),
     bind(S::Leaving, &[Key::Esc, Char('n'), Char('q')], "Esc", I::Say(Say::Back), "stay", "stay"),
     bind(S::Entry, &[Key::Enter], "Enter", I::Say(Say::Accept), "take it", "take it"),
@@ -157,6 +231,7 @@ static TABLE: &[Binding] = &[
         "take a letter back",
         "",
     ),
+    bind(S::Entry, &[Key::Tab], "Tab", I::Text(Typing::Complete), "complete a command", "complete"),
     bind(S::Entry, &[Key::Esc], "Esc", I::Say(Say::Back), "leave it as it was", "cancel"),
     bind(S::Letters, &[Char('j')], "j k", I::Move(Move::Down), "down, up", "move"),
     bind(S::Letters, &[Char('k')], "", I::Move(Move::Up), "", ""),
@@ -204,7 +279,7 @@ pub(crate) fn bindings(scope: Scope, read_only: bool) -> impl Iterator<Item = &'
 mod tests {
     use super::*;
 
-    const CONTEXTS: [Context; 11] = [
+    const CONTEXTS: [Context; 13] = [
         Context::Browse(Pane::Groups),
         Context::Browse(Pane::Fleet),
         Context::Browse(Pane::Passes),
@@ -215,6 +290,8 @@ mod tests {
         Context::Typed,
         Context::Answer,
         Context::Reading,
+        Context::Choice,
+        Context::Asked,
         Context::Leaving,
     ];
 

@@ -24,6 +24,8 @@ use crossterm::{
 };
 use ratatui::{Frame, Terminal, backend::CrosstermBackend};
 
+use super::clipboard;
+
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
@@ -76,6 +78,14 @@ impl Screen {
         execute!(io::stdout(), Clear(ClearType::All))?;
         self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(())
+    }
+
+    /// Puts a text on the clipboard of who looks, if the terminal does that.
+    pub(crate) fn copy(text: &str) -> io::Result<()> {
+        let in_tmux = std::env::var_os("TMUX").is_some();
+        let mut out = io::stdout();
+        out.write_all(clipboard::sequence(text, in_tmux).as_bytes())?;
+        out.flush()
     }
 
     /// Paints one frame; only what changed is sent.

@@ -1,8 +1,13 @@
 //! Keys over the panes: moving, filtering, drafting.
 
+use std::sync::Arc;
+
+use driver::view::RunView;
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
-use super::{gate::may_edit, plan, popup, scroll::moved};
+use super::{
+    copy, gate::may_edit, plan, popup, recover, release, scroll::moved, travel, write_back,
+};
 use crate::console::{
     filter::Filter,
     keymap::{Intent, Look, Say, Verb},
@@ -17,11 +22,14 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
     match intent {
         Intent::Move(by) => {
             let (at, len) = model.focus_place();
-            let page = model.layout().list_height(model.pane, model.pane).max(1);
+            let page = model.list_height(model.pane).max(1);
             model.steer(model.pane, Some(moved(by, at, page, len)));
         }
         Intent::Look(look) => return look_at(model, look),
         Intent::Edit(Verb::Preview) => return preview(model),
+        Intent::Edit(Verb::Release) => return release::begin(model),
+        Intent::Edit(Verb::Recover) => return recover::begin(model),
+        Intent::Edit(Verb::WriteBack) => write_back::begin(model),
         Intent::Edit(verb) => edit(model, verb),
         Intent::Say(Say::Back) => back(model),
         Intent::Say(Say::Apply | Say::Yes | Say::Accept | Say::Switch | Say::Replan)
@@ -38,6 +46,23 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
         Look::PriorPane => focus(model, model.pane.step(Pane::ALL.len().saturating_sub(1))),
         Look::Open => open(model),
         Look::Filter => type_filter(model),
+        Look::Command => model.entry = Some(Entry::Command { text: String::new() }),
+        Look::Copy => return copy::selected(model),
+        Look::Backward => travel::step(model, travel::Way::Backward),
+        Look::Forward => travel::step(model, travel::Way::Forward),
+        Look::Sort => {
+            model.order.key = model.order.key.next();
+            resort(model);
+        }
+        Look::Reverse => {
+            model.order.reversed = !model.order.reversed;
+            resort(model);
+        }
+        Look::Overview => {
+            model.overview = !model.overview;
+            focus(model, Pane::Fleet);
+            model.relist();
+        }
         Look::Problems => {
             model.problems = !model.problems;
             model.relist();
@@ -49,7 +74,14 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
     Vec::new()
 }
 
-fn focus(model: &mut Model, pane: Pane) {
+/// Where an order is asked for, it is to be seen.
+pub(super) fn resort(model: &mut Model) {
+    model.overview = false;
+    focus(model, Pane::Fleet);
+    model.relist();
+}
+
+pub(super) fn focus(model: &mut Model, pane: Pane) {
     model.pane = pane;
     model.settle();
 }
@@ -63,11 +95,15 @@ fn open(model: &mut Model) {
             }
         }
         Pane::Fleet => match model.fleet.selected().cloned() {
+            Some(RowId::Group(_)) if model.overview => {
+                model.overview = false;
+                model.relist();
+            }
             Some(RowId::Group(group)) => fold(model, group),
             Some(RowId::Node(slot)) => detail(model, slot),
             None => {}
         },
-        Pane::Passes => {}
+        Pane::Passes => travel::open(model),
         Pane::Events => {
             let view = model.shown.as_deref();
             let subject = view.and_then(|view| view.events.get(model.events.at()));
@@ -88,6 +124,10 @@ fn fold(model: &mut Model, group: GroupId) {
 }
 
 fn detail(model: &mut Model, slot: LogicalNodeId) {
+    if model.past.is_some() {
+        model.flash("details are of the present: Esc leads there");
+        return;
+    }
     model.popup = Some(Popup::Detail { slot, top: 0 });
 }
 
@@ -100,6 +140,9 @@ fn detail_of(model: &mut Model, subject: Option<String>) {
 }
 
 fn back(model: &mut Model) {
+    if model.past.is_some() {
+        return travel::home(model);
+    }
     if model.filter.is_empty() && !model.problems {
         return;
     }
@@ -116,10 +159,15 @@ fn type_filter(model: &mut Model) {
 
 fn pause(model: &mut Model) {
     model.paused = !model.paused;
-    if !model.paused {
-        model.shown.clone_from(&model.live);
-        model.relist();
+    if !model.paused && model.past.is_none() {
+        show(model, model.live.clone());
     }
+}
+
+/// Shows a snapshot, or what was made of one.
+pub(super) fn show(model: &mut Model, view: Option<Arc<RunView>>) {
+    model.shown = view;
+    model.relist();
 }
 
 fn edit(model: &mut Model, verb: Verb) {
@@ -139,7 +187,7 @@ fn edit(model: &mut Model, verb: Verb) {
                 model.entry = Some(Entry::Count { group, text: String::new() });
             }
         }
-        Verb::Preview => {}
+        Verb::Preview | Verb::Release | Verb::Recover | Verb::WriteBack => {}
     }
 }
 
@@ -162,6 +210,11 @@ fn undo(model: &mut Model) {
     if let Some(live) = model.live.clone() {
         model.draft.follow(&live);
     }
+}
+
+pub(super) fn filter_by(model: &mut Model, filter: Filter) {
+    model.filter = filter;
+    model.relist();
 }
 
 fn preview(model: &mut Model) -> Vec<Cmd> {

@@ -1,6 +1,6 @@
 //! Keys while a text is typed in the footer.
 
-use super::gate::may_edit;
+use super::{browse::filter_by, command, gate::may_edit};
 use crate::console::{
     filter::Filter,
     keymap::{Intent, Say, Typing},
@@ -16,10 +16,20 @@ const COUNT_LEN_MAX: usize = 6;
 pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
     let Some(entry) = model.entry.take() else { return Vec::new() };
     match (entry, intent) {
+        (Entry::Command { text }, Intent::Text(Typing::Complete)) => {
+            model.entry = Some(Entry::Command { text: command::completed(model, &text) });
+        }
+        (Entry::Command { text }, Intent::Say(Say::Accept)) => return command::run(model, &text),
+        // Taking back what was not typed leaves the field, as it does elsewhere.
+        (Entry::Command { text }, Intent::Text(Typing::Erase)) if text.is_empty() => {}
         (entry, Intent::Text(Typing::Char(c))) => model.entry = Some(typed(entry, c)),
         (entry, Intent::Text(Typing::Erase)) => model.entry = Some(erased(entry)),
-        (Entry::Filter { text, .. }, Intent::Say(Say::Accept)) => filter_by(model, &text),
-        (Entry::Filter { before, .. }, Intent::Say(Say::Back)) => filter_by(model, &before),
+        (Entry::Filter { text, .. }, Intent::Say(Say::Accept)) => {
+            filter_by(model, Filter::new(&text));
+        }
+        (Entry::Filter { before, .. }, Intent::Say(Say::Back)) => {
+            filter_by(model, Filter::new(&before));
+        }
         (Entry::Count { group, text }, Intent::Say(Say::Accept)) => {
             let live = model.live_group(&group).map(|view| view.want);
             match (text.parse(), live) {
@@ -28,36 +38,34 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
                 (Ok(_), Some(_)) | (Err(_), _) => {}
             }
         }
-        (Entry::Count { .. }, Intent::Say(Say::Back)) => {}
+        (Entry::Count { .. } | Entry::Command { .. }, Intent::Say(Say::Back)) => {}
         (entry, _) => model.entry = Some(entry),
     }
     if let Some(Entry::Filter { text, .. }) = &model.entry {
-        let text = text.clone();
-        filter_by(model, &text);
+        let filter = Filter::new(text);
+        filter_by(model, filter);
     }
     Vec::new()
 }
 
-fn filter_by(model: &mut Model, text: &str) {
-    model.filter = Filter::new(text);
-    model.relist();
-}
-
 fn typed(mut entry: Entry, c: char) -> Entry {
     match &mut entry {
-        Entry::Filter { text, .. } if text.len() < FILTER_LEN_MAX && !c.is_control() => {
+        Entry::Filter { text, .. } | Entry::Command { text }
+            if text.len() < FILTER_LEN_MAX && !c.is_control() =>
+        {
             text.push(c);
         }
         Entry::Count { text, .. } if text.len() < COUNT_LEN_MAX && c.is_ascii_digit() => {
             text.push(c);
         }
-        Entry::Filter { .. } | Entry::Count { .. } => {}
+        Entry::Filter { .. } | Entry::Command { .. } | Entry::Count { .. } => {}
     }
     entry
 }
 
 fn erased(mut entry: Entry) -> Entry {
-    let (Entry::Filter { text, .. } | Entry::Count { text, .. }) = &mut entry;
+    let (Entry::Filter { text, .. } | Entry::Command { text } | Entry::Count { text, .. }) =
+        &mut entry;
     text.pop();
     entry
 }

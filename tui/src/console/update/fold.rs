@@ -2,12 +2,14 @@
 
 use ratatui::layout::Rect;
 
-use super::{key, link, plan};
+use super::{key, link, plan, recover, release, write_back};
 use crate::console::{
     layout::Tier,
+    link::Reply,
     message::{Cmd, Farewell, Moment, Msg},
     model::{Link, Model},
     popup::{PlanStage, Popup},
+    release::ReleaseStage,
     wake,
 };
 
@@ -32,7 +34,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Msg::Snapshot(view) => link::snapshot(model, view),
         Msg::LinkLost { since, why } => link::lost(model, since, &why),
-        Msg::Reply(reply) => plan::reply(model, reply),
+        Msg::Reply(reply) => {
+            model.dirty = true;
+            replied(model, reply);
+        }
         Msg::Hangup => return vec![Cmd::Quit(Farewell::HungUp)],
         Msg::Terminate(signal) => return vec![Cmd::Quit(Farewell::Signal(signal))],
         Msg::Stop => return vec![Cmd::Suspend],
@@ -42,6 +47,16 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
     }
     Vec::new()
+}
+
+fn replied(model: &mut Model, reply: Reply) {
+    match reply {
+        Reply::Plan(id, answer) => plan::planned(model, id, answer),
+        Reply::Applied(id, answer) => plan::applied(model, id, answer),
+        Reply::Release(id, answer) => release::reply(model, id, answer),
+        Reply::Operations(id, answer) => recover::reply(model, id, answer),
+        Reply::Written(_, answer) => write_back::reply(model, answer),
+    }
 }
 
 /// Time went on: the screen is stale only if something on it reads differently by now.
@@ -65,6 +80,11 @@ fn painted(model: &mut Model, now: Moment) {
     }
     if let Some(Popup::Plan { stage, .. }) = &mut model.popup
         && let PlanStage::Prompt(prompt) = stage.as_mut()
+    {
+        prompt.painted(now.mono);
+    }
+    if let Some(Popup::Release { stage, .. }) = &mut model.popup
+        && let ReleaseStage::Prompt(prompt) = stage.as_mut()
     {
         prompt.painted(now.mono);
     }

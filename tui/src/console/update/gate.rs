@@ -6,6 +6,8 @@ use crate::console::model::{Link, Model};
 pub(super) fn may_edit(model: &mut Model) -> bool {
     if model.options.read_only {
         model.flash("read-only: this console was started so");
+    } else if model.past.is_some() {
+        model.flash("this is the past: nothing changes from here; Esc leads to the present");
     } else if model.link != Link::Live {
         model.flash("no link to the driver: edits wait, the draft is kept");
     } else {

@@ -2,11 +2,12 @@
 
 use reconciler_core::time::Millis;
 
-use super::{browse, entry, plan, popup};
+use super::{browse, entry, plan, popup, recover, release, write_back};
 use crate::console::{
     keymap::{self, App, Context, Intent},
     message::{Cmd, Farewell, Key, Moment},
     model::Model,
+    popup::Popup,
 };
 
 /// Within which a key that asks twice must come again.
@@ -23,9 +24,14 @@ pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
             App::Redraw => vec![Cmd::Redraw],
         };
     }
+    let releases = matches!(model.popup, Some(Popup::Release { .. }));
     match context {
         Context::Browse(_) => browse::act(model, intent),
         Context::Entry => entry::act(model, intent),
+        Context::Typed if releases => release::prompted(model, intent, at),
+        Context::Answer if releases => release::answered(model, intent),
+        Context::Choice => recover::act(model, intent),
+        Context::Asked => write_back::act(model, intent),
         Context::Prompt | Context::Typed => plan::prompted(model, intent, at),
         Context::Answer => plan::answered(model, intent),
         Context::Reading | Context::Leaving => popup::act(model, intent),

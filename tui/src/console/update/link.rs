@@ -5,6 +5,7 @@ use std::sync::Arc;
 use driver::view::{Refusal, RefusalKind, RunView};
 use reconciler_core::time::Timestamp;
 
+use super::{recover, release};
 use crate::console::{
     model::{Link, Model},
     popup::{PlanStage, Popup},
@@ -17,18 +18,22 @@ pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
     let other_run = model.live.as_ref().is_some_and(|old| old.uuid != view.uuid);
     if other_run {
         model.draft.clear();
+        model.past = None;
         model.flash("this is another run: the draft was dropped");
     }
     if let Some(pid) = takeover(model, &view) {
         model.flash(format!("another driver took over: pid {pid}"));
         interrupt(model, "another driver took over");
+        release::interrupt(model, "another driver took over");
+        recover::interrupt(model);
     }
     let gone = model.draft.follow(&view);
     if let Some(group) = gone.first() {
         model.flash(format!("{group} is gone: its draft was dropped"));
     }
     model.live = Some(view);
-    if !model.paused || model.shown.is_none() {
+    let frozen = model.paused || model.past.is_some();
+    if !frozen || model.shown.is_none() {
         model.shown.clone_from(&model.live);
         model.relist();
     }
@@ -46,6 +51,8 @@ pub(super) fn lost(model: &mut Model, since: Timestamp, why: &str) {
     model.link = Link::Lost { since, why: why.to_owned() };
     model.dirty = true;
     interrupt(model, why);
+    release::interrupt(model, why);
+    recover::interrupt(model);
 }
 
 /// Nobody who was asked answers any longer.

@@ -1,6 +1,8 @@
 //! The fold of the console: a message changes the model and yields commands. Pure, and total.
 
 mod browse;
+mod command;
+mod copy;
 mod entry;
 mod fold;
 mod gate;
@@ -8,6 +10,11 @@ mod key;
 mod link;
 mod plan;
 mod popup;
+mod recover;
+mod release;
 mod scroll;
+mod travel;
+mod write_back;
 
+pub(crate) use command::candidates;
 pub use fold::update;

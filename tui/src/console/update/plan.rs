@@ -1,14 +1,13 @@
 //! From the draft to a plan, from a confirmed plan to its outcome.
 
-use driver::view::{PlanView, Refusal, RefusalKind};
+use driver::view::{Edit, PlanView, Refusal, RefusalKind};
 use reconciler_core::id::Generation;
 
-use super::{gate::may_edit, scroll::scroll};
+use super::{copy, gate::may_edit, scroll::scroll};
 use crate::console::{
     confirm::{Barrier, Button, Confirmed, Ladder, Press, Prompt},
-    keymap::{Intent, Say, Typing},
+    keymap::{Intent, Look, Say, Typing},
     layout::Tier,
-    link::Reply,
     message::{Cmd, Moment},
     model::{Link, Model},
     popup::{Pending, PlanStage, Popup},
@@ -18,8 +17,14 @@ const NAME_LEN_MAX: usize = 63;
 
 /// Asks for the plan of the draft.
 pub(super) fn ask(model: &mut Model) -> Vec<Cmd> {
-    let id = model.take_id();
     let edit = model.draft.edit();
+    ask_for(model, edit)
+}
+
+/// Asks for the plan of an edit.
+pub(super) fn ask_for(model: &mut Model, edit: Edit) -> Vec<Cmd> {
+    let id = model.take_id();
+    model.asked = Some(edit.clone());
     show(model, PlanStage::Asking { id, edit: edit.clone(), since: model.now });
     vec![Cmd::Plan { id, edit }]
 }
@@ -28,16 +33,8 @@ fn show(model: &mut Model, stage: PlanStage) {
     model.popup = Some(Popup::Plan { stage: Box::new(stage), top: 0 });
 }
 
-/// An answer came. One that nobody waits for any longer changes nothing on the screen.
-pub(super) fn reply(model: &mut Model, reply: Reply) {
-    model.dirty = true;
-    match reply {
-        Reply::Plan(id, answer) => planned(model, id, answer),
-        Reply::Applied(id, answer) => applied(model, id, answer),
-    }
-}
-
-fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, Refusal>) {
+/// A plan came. One that nobody waits for any longer changes nothing on the screen.
+pub(super) fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, Refusal>) {
     let Some(PlanStage::Asking { id: asked, edit, .. }) = model.plan_stage() else { return };
     if *asked != id {
         return;
@@ -54,7 +51,8 @@ fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, Refusal>) {
     }
 }
 
-fn applied(model: &mut Model, id: u64, answer: Result<Generation, Refusal>) {
+/// What became of an apply came.
+pub(super) fn applied(model: &mut Model, id: u64, answer: Result<Generation, Refusal>) {
     let Some(at) = model.pending.iter().position(|pending| pending.id == id) else { return };
     let pending = model.pending.remove(at);
     if answer.is_ok() {
@@ -105,6 +103,7 @@ pub(super) fn prompted(model: &mut Model, intent: Intent, at: Moment) -> Vec<Cmd
         Intent::Say(say) => return said(model, say, at),
         Intent::Text(Typing::Char(c)) if prompt.typed.len() < NAME_LEN_MAX => prompt.typed.push(c),
         Intent::Text(Typing::Erase) => drop(prompt.typed.pop()),
+        Intent::Look(Look::Copy) => return copy::of_popup(model),
         Intent::Text(_) | Intent::Look(_) | Intent::Edit(_) | Intent::App(_) => {}
         Intent::Move(_) => scroll(model, intent),
     }
@@ -184,7 +183,14 @@ pub(super) fn answered(model: &mut Model, intent: Intent) -> Vec<Cmd> {
 }
 
 fn replan(model: &mut Model) -> Vec<Cmd> {
-    if may_edit(model) { ask(model) } else { Vec::new() }
+    if !may_edit(model) {
+        return Vec::new();
+    }
+    match model.asked.clone() {
+        // What is asked for beside the draft is asked for again as it was.
+        Some(edit @ Edit::Recover { .. }) => ask_for(model, edit),
+        Some(_) | None => ask(model),
+    }
 }
 
 /// Closing never cancels what was sent.

@@ -1,8 +1,8 @@
 //! Keys in views to read, and leaving.
 
-use super::scroll::scroll;
+use super::{copy, scroll::scroll, travel};
 use crate::console::{
-    keymap::{Intent, Say},
+    keymap::{Intent, Look, Say},
     message::{Cmd, Farewell},
     model::Model,
     popup::Popup,
@@ -13,6 +13,13 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
     match (&model.popup, intent) {
         (Some(Popup::Quit), Intent::Say(Say::Yes)) => return vec![Cmd::Quit(Farewell::Asked)],
         (_, Intent::Say(Say::Back)) => model.popup = None,
+        (_, Intent::Look(Look::Copy)) => return copy::of_popup(model),
+        (Some(Popup::Pass { .. }), Intent::Look(Look::Backward)) => {
+            travel::step(model, travel::Way::Backward);
+        }
+        (Some(Popup::Pass { .. }), Intent::Look(Look::Forward)) => {
+            travel::step(model, travel::Way::Forward);
+        }
         (_, _) => scroll(model, intent),
     }
     Vec::new()

@@ -13,7 +13,7 @@ const NAME_WIDTH: usize = 11;
 
 /// The box of a slot.
 pub(super) fn content(model: &Model, slot: &LogicalNodeId, width: usize) -> Content {
-    let foot = keys(&[("Esc", "close"), ("j k", "scroll")]);
+    let foot = keys(&[("Esc", "close"), ("j k", "scroll"), ("c", "copy")]);
     let title = format!("Node {slot}");
     let Some(node) = model.node(slot) else {
         let body = vec![Line::of(Role::Faint, "this slot is gone")];

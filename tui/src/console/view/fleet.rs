@@ -6,7 +6,10 @@ use driver::view::{GroupView, NodeView, RunView};
 use ratatui::{buffer::Buffer, layout::Rect};
 use reconciler_core::observed::StageName;
 
-use super::paint::{Ink, Pen};
+use super::{
+    groups, overview,
+    paint::{Ink, Pen},
+};
 use crate::console::{
     clock,
     layout::{Pane, Tier},
@@ -63,6 +66,9 @@ pub(super) fn title(model: &Model, view: &RunView, head: &str) -> String {
     let total = view.nodes.len();
     let mut out = format!("{head} {total}");
     let shown = model.rows.matching();
+    if !model.order.is_grouped() {
+        out = format!("{out}  {}", model.order.title());
+    }
     if model.problems {
         out.push_str("  problems");
     }
@@ -78,6 +84,9 @@ pub(super) fn title(model: &Model, view: &RunView, head: &str) -> String {
 
 /// Draws the pane.
 pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect, tier: Tier) {
+    if model.overview {
+        return overview::draw(model, view, buf, area);
+    }
     let ink = Ink::of(model);
     let top = model.fleet.top();
     let rows = model.rows.window(top, usize::from(area.height.saturating_sub(1)));
@@ -131,6 +140,10 @@ fn group_row(
 ) {
     let mark = if model.folded.contains(&group.group) { ">" } else { "v" };
     pen.cell(Role::Strong, &format!("{mark} {}", group.group), columns.name);
+    if model.past.is_some() {
+        // What was wanted then, nobody kept; where its nodes stood, the ribbons say.
+        return pen.put(Role::Plain, &groups::histogram(group));
+    }
     let draft = model.draft.get(&group.group);
     let wanted = draft.map_or(String::new(), |entry| format!(" (draft {})", entry.want));
     pen.put(Role::Plain, &format!("want {}", group.want));
@@ -176,7 +189,7 @@ fn node_row(pen: &mut Pen<'_>, model: &Model, node: &NodeView, columns: Columns)
         ribbon(pen, node, columns.ribbon);
         pen.cell(role, &now(model, node), columns.now);
     }
-    if columns.age > 0 {
+    if columns.age > 0 && model.past.is_none() {
         pen.number(Role::Faint, &clock::length(model.now.wall.since(node.since)), columns.age);
     }
 }
@@ -202,6 +215,9 @@ fn moved(node: &NodeView) -> bool {
 
 /// What is on its way, else when it is tried again, else why it stands where it stands.
 fn now(model: &Model, node: &NodeView) -> String {
+    if model.past.is_some() {
+        return node.reason.clone();
+    }
     if let Some(command) = node.pending {
         return format!("* {}", command.as_str());
     }

@@ -9,6 +9,7 @@ use crate::console::{
     model::Model,
     palette::Role,
     popup::Entry,
+    update::candidates,
 };
 
 /// Draws the footer; where there is one line only, a message outweighs the keys.
@@ -33,12 +34,24 @@ fn message(model: &Model) -> Option<Line> {
         Some(Entry::Filter { text, .. }) => {
             return Some(Line::of(Role::Strong, format!(" /{text}_")));
         }
+        Some(Entry::Command { text }) => return Some(command(model, text)),
         Some(Entry::Count { group, text }) => {
             return Some(Line::of(Role::Strong, format!(" want of {group}: {text}_")));
         }
         None => {}
     }
     draft(model).or_else(|| file(model))
+}
+
+/// A command as it is typed, and what it can go on with.
+fn command(model: &Model, text: &str) -> Line {
+    let line = Line::of(Role::Strong, format!(" :{text}_  "));
+    let names = candidates(model, text);
+    let takes = names.first().filter(|_| names.len() == 1).and_then(|name| keymap::named(name));
+    let takes = takes.map(|command| command.takes).filter(|takes| !takes.is_empty());
+    let all = names.iter().map(|name| name.rsplit(' ').next().unwrap_or(name));
+    let line = line.and(Role::Faint, all.collect::<Vec<_>>().join(" "));
+    line.and(Role::Faint, takes.map(|takes| format!(" {takes}")).unwrap_or_default())
 }
 
 fn draft(model: &Model) -> Option<Line> {
@@ -87,8 +100,9 @@ fn file(model: &Model) -> Option<Line> {
 
 fn keys(model: &Model) -> Line {
     let mut line = Line::of(Role::Plain, " ");
+    let looks_only = model.options.read_only || model.past.is_some();
     for scope in Context::of(model).scopes() {
-        for binding in keymap::bindings(*scope, model.options.read_only) {
+        for binding in keymap::bindings(*scope, looks_only) {
             if !binding.hint.is_empty() {
                 line = line
                     .and(Role::Strong, binding.shown)

@@ -30,11 +30,7 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
         let here = top.saturating_add(row) == model.groups.at();
         pen.put(Role::Plain, if here { ">" } else { " " });
         pen.cell(Role::Plain, group.group.as_str(), name);
-        let (role, want) = want(model, group);
-        pen.cell(role, &want, 7);
-        let on = group.want.saturating_sub(group.off);
-        let ready = if group.ready == on { Role::Good } else { Role::Busy };
-        pen.cell(ready, &format!("{}/{on}", group.ready), 6);
+        counts(&mut pen, model, group);
         pen.put(Role::Plain, &histogram(group));
         if here && model.pane == Pane::Groups {
             pen.cover(Role::Selected);
@@ -42,6 +38,19 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
     }
     let selected = view.groups.get(model.groups.at());
     lines(buf, ink, below, &explain(model, selected, usize::from(below.width)));
+}
+
+fn counts(pen: &mut Pen<'_>, model: &Model, group: &GroupView) {
+    if model.past.is_some() {
+        // What was wanted then, nobody kept.
+        pen.cell(Role::Faint, "-", 7);
+        return pen.cell(Role::Plain, &group.ready.to_string(), 6);
+    }
+    let (role, want) = want(model, group);
+    pen.cell(role, &want, 7);
+    let on = group.want.saturating_sub(group.off);
+    let ready = if group.ready == on { Role::Good } else { Role::Busy };
+    pen.cell(ready, &format!("{}/{on}", group.ready), 6);
 }
 
 /// The wanted count, the draft beside it: `12>15*`, or `12>15!` where the live count moved under it.
@@ -55,7 +64,7 @@ fn want(model: &Model, group: &GroupView) -> (Role, String) {
 }
 
 /// Letters and counts in the order of a life; stages that share a letter are added.
-fn histogram(group: &GroupView) -> String {
+pub(super) fn histogram(group: &GroupView) -> String {
     let mut sums: Vec<(char, u32)> = Vec::new();
     for (stage, count) in &group.stages {
         let letter = stage::letter(*stage);

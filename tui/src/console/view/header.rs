@@ -38,11 +38,13 @@ fn identity(model: &Model, gap: &str) -> Line {
         None => format!("{gap}no driver"),
     };
     let (role, word) = freshness(model);
+    let place = format!("{gap}gen {}{gap}pass {}", view.generation, view.pass);
+    let place = if model.past.is_some() { String::new() } else { place };
     line.and(Role::Strong, format!("{gap}{}", view.run))
         .and(Role::Strong, format!("{gap}{rights}"))
         .and(Role::Plain, gap)
         .and(role, word)
-        .and(Role::Plain, format!("{gap}gen {}{gap}pass {}", view.generation, view.pass))
+        .and(Role::Plain, place)
         .and(Role::Plain, format!("{driver}{gap}{}", model.options.who))
 }
 
@@ -51,6 +53,9 @@ fn freshness(model: &Model) -> (Role, String) {
         (Some(live), Some(shown)) => live.pass.get().saturating_sub(shown.pass.get()),
         (None | Some(_), None | Some(_)) => 0,
     };
+    if let Some(pass) = model.past {
+        return (Role::Hold, format!(" HISTORY pass {pass}, {behind} back "));
+    }
     match &model.link {
         Link::Lost { since, .. } => {
             let age = clock::length(model.now.wall.since(*since));
@@ -67,6 +72,9 @@ fn standing(model: &Model, gap: &str) -> Line {
     let mut line = Line::of(Role::Plain, " ");
     if matches!(model.link, Link::Lost { .. }) {
         return disconnected(model, badge(line, view, ""));
+    }
+    if model.past.is_some() {
+        return line.and(Role::Hold, as_of(view));
     }
     let (role, word) = state(view.state);
     line =
@@ -98,6 +106,13 @@ fn standing(model: &Model, gap: &str) -> Line {
     line
 }
 
+/// What stands where the state of the run does, while the past is shown.
+fn as_of(view: &RunView) -> String {
+    let woken = view.passes.first().map(|pass| format!(", woken by {}", pass.trigger));
+    let woken = woken.unwrap_or_default();
+    format!(" as of {} UTC{woken}: [ ] go on, Esc the present ", clock::of_day(view.at))
+}
+
 fn badge(line: Line, view: &RunView, gap: &str) -> Line {
     match view.holds.len() {
         0 => line,
@@ -119,6 +134,10 @@ fn disconnected(model: &Model, line: Line) -> Line {
 pub(super) fn brief(model: &Model) -> Line {
     let (fresh, word) = freshness(model);
     let Some(view) = model.shown.as_deref() else { return Line::of(fresh, word) };
+    if model.past.is_some() {
+        // How the run stood then, nobody kept.
+        return badge(Line::of(fresh, word), view, " ");
+    }
     let (role, name) = state(view.state);
     let line = Line::of(role, name).and(Role::Plain, format!(" {}/{}", view.ready, view.want));
     let line = badge(line, view, " ").and(Role::Plain, " ");

@@ -11,8 +11,9 @@ use crate::console::{
     text,
 };
 
-const OTHERS: [Scope; 11] = [
+const OTHERS: [Scope; 14] = [
     Scope::Counts,
+    Scope::Holds,
     Scope::Browse,
     Scope::Letters,
     Scope::Scroll,
@@ -21,6 +22,8 @@ const OTHERS: [Scope; 11] = [
     Scope::Answer,
     Scope::Entry,
     Scope::Reading,
+    Scope::Choice,
+    Scope::Asked,
     Scope::Leaving,
     Scope::Always,
 ];

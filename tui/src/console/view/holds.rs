@@ -48,7 +48,7 @@ fn explain(model: &Model, hold: &HoldView, area: Rect) -> Vec<Line> {
     let ink = Ink::of(model);
     let room = usize::from(area.width).saturating_sub(2);
     let mut out = vec![
-        Line::of(Role::Faint, " leave it with (the console never runs this for you):"),
+        Line::of(Role::Faint, " r releases it here, v shows open operations; or leave it with:"),
         Line::of(Role::Strong, format!(" > {}", model.options.place.command(&hold.way_out))),
     ];
     let what = text::wrap(&ink.clean(&hold.text), room);

@@ -8,6 +8,16 @@ use super::{
 };
 use crate::console::{clock, model::Model, moment::Moment, palette::Role, text};
 
+/// Something is under way.
+pub(super) fn busy(model: &Model, what: &str, since: Moment) -> Content {
+    let age = clock::length(model.now.wall.since(since.wall));
+    Content {
+        title: String::new(),
+        body: vec![Line::of(Role::Busy, format!("{what}, {age}"))],
+        foot: keys(&[("Esc", "look elsewhere; what was sent goes on")]),
+    }
+}
+
 /// The plan is asked for.
 pub(super) fn asking(model: &Model, since: Moment) -> Content {
     let age = clock::length(model.now.wall.since(since.wall));

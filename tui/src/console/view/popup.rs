@@ -4,16 +4,16 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     content::{Content, keys},
-    detail, help, outcome,
+    detail, help, operations, outcome,
     paint::{Ink, Line, Pen, blank, frame, lines},
-    plan,
+    pass, plan, release,
 };
 use crate::console::{
     layout::{self, split},
     model::Model,
     palette::Role,
     popup::{PlanStage, Popup},
-    text,
+    text as words,
 };
 
 const WIDTH_MAX: u16 = 98;
@@ -31,7 +31,8 @@ pub(super) fn draw(model: &Model, buf: &mut Buffer, ink: Ink, screen: Rect) {
     frame(buf, ink, place, &content.title, true);
     let (body, foot) = parts(place, &content);
     let height = usize::from(body.height);
-    let top = scrolled(model).min(content.body.len().saturating_sub(height));
+    let wanted = scrolled(model, usize::from(body.width), height);
+    let top = wanted.min(content.body.len().saturating_sub(height));
     lines(buf, ink, body, content.body.get(top..).unwrap_or_default());
     lines(buf, ink, foot, &content.foot);
     let more = content.body.len().saturating_sub(top.saturating_add(height));
@@ -42,11 +43,30 @@ pub(super) fn draw(model: &Model, buf: &mut Buffer, ink: Ink, screen: Rect) {
     }
 }
 
-fn scrolled(model: &Model) -> usize {
+/// The first line that is shown: as it was scrolled to, or so that what is chosen is seen.
+fn scrolled(model: &Model, width: usize, height: usize) -> usize {
     match &model.popup {
-        Some(Popup::Help { top } | Popup::Detail { top, .. } | Popup::Plan { top, .. }) => *top,
-        Some(Popup::Quit) | None => 0,
+        Some(
+            Popup::Help { top }
+            | Popup::Detail { top, .. }
+            | Popup::Plan { top, .. }
+            | Popup::Release { top, .. }
+            | Popup::Pass { top, .. },
+        ) => *top,
+        Some(Popup::Operations(list)) => {
+            let chosen = operations::chosen_line(model, list, width);
+            chosen.saturating_add(1).saturating_sub(height)
+        }
+        Some(Popup::WriteBack | Popup::Quit) | None => 0,
     }
+}
+
+/// The text of the top view, line by line.
+pub(crate) fn text(model: &Model) -> String {
+    let Some((content, _)) = lay_out(model, model.screen) else { return String::new() };
+    let line = |line: &Line| line.0.iter().map(|(_, text)| text.as_str()).collect::<String>();
+    let lines: Vec<String> = content.body.iter().map(line).collect();
+    lines.join("\n")
 }
 
 /// The lower edge of the box, where it says how much is left.
@@ -85,6 +105,10 @@ fn content(model: &Model, popup: &Popup, width: usize) -> Content {
     match popup {
         Popup::Help { .. } => help::content(model),
         Popup::Detail { slot, .. } => detail::content(model, slot, width),
+        Popup::Pass { pass, .. } => pass::content(model, *pass, width),
+        Popup::Release { subject, stage, .. } => release::content(model, subject, stage, width),
+        Popup::Operations(list) => operations::content(model, list, width),
+        Popup::WriteBack => write_back(model, width),
         Popup::Quit => quit(model, width),
         Popup::Plan { stage, .. } => match stage.as_ref() {
             PlanStage::Prompt(prompt) => plan::content(model, prompt, width),
@@ -98,13 +122,32 @@ fn content(model: &Model, popup: &Popup, width: usize) -> Content {
     }
 }
 
+fn write_back(model: &Model, width: usize) -> Content {
+    let file = model.live.as_deref().and_then(|live| live.file.as_ref());
+    let path = file.map(|file| file.path.clone()).unwrap_or_default();
+    let mut body: Vec<Line> = words::wrap(&Ink::of(model).clean(&path), width)
+        .into_iter()
+        .map(|line| Line::of(Role::Strong, line))
+        .collect();
+    for (group, in_file, live) in file.into_iter().flat_map(|file| &file.differs) {
+        body.push(Line::of(Role::Plain, format!("  {group}  count = {in_file} -> {live}")));
+    }
+    let told = "Only these digits change; comments and layout stay.";
+    body.extend(words::wrap(told, width).into_iter().map(|line| Line::of(Role::Plain, line)));
+    Content {
+        title: "Write the live counts into the file?".to_owned(),
+        body,
+        foot: keys(&[("y", "write"), ("Esc", "leave the file alone")]),
+    }
+}
+
 fn quit(model: &Model, width: usize) -> Content {
     let what = if model.options.embedded {
         "The driver lives in this process. Nodes keep running; nobody keeps them until a driver runs."
     } else {
         "An apply has no answer yet. It goes on without the console."
     };
-    let body = text::wrap(what, width).into_iter().map(|line| Line::of(Role::Plain, line));
+    let body = words::wrap(what, width).into_iter().map(|line| Line::of(Role::Plain, line));
     Content {
         title: "Quit?".to_owned(),
         body: body.collect(),

@@ -1,0 +1,99 @@
+//! What can be typed behind a colon: every verb and every view by its name.
+
+use super::{
+    Intent,
+    Intent::{Edit, Look as See},
+    Look, Verb,
+};
+use crate::console::layout::Pane;
+
+/// One command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What may follow the name; empty where nothing may.
+    pub(crate) takes: &'static str,
+    /// What it means where nothing follows; nothing where something must.
+    pub(crate) bare: Option<Intent>,
+}
+
+const fn plain(name: &'static str, intent: Intent) -> Command {
+    Command { name, takes: "", bare: Some(intent) }
+}
+
+/// Every command, in the order of their names.
+pub(crate) static COMMANDS: &[Command] = &[
+    plain("back", See(Look::Backward)),
+    plain("copy", See(Look::Copy)),
+    plain("discard", Edit(Verb::Discard)),
+    plain("events", See(Look::Pane(Pane::Events))),
+    Command { name: "filter", takes: "WORDS", bare: Some(See(Look::Filter)) },
+    plain("fleet", See(Look::Pane(Pane::Fleet))),
+    plain("forward", See(Look::Forward)),
+    Command { name: "go", takes: "GROUP|NODE", bare: None },
+    plain("groups", See(Look::Pane(Pane::Groups))),
+    plain("help", See(Look::Help)),
+    plain("holds", See(Look::Pane(Pane::Holds))),
+    plain("overview", See(Look::Overview)),
+    Command { name: "pass", takes: "N", bare: Some(See(Look::Pane(Pane::Passes))) },
+    plain("passes", See(Look::Pane(Pane::Passes))),
+    plain("pause", See(Look::Pause)),
+    plain("plan", Edit(Verb::Preview)),
+    plain("present", Intent::Say(super::Say::Back)),
+    plain("problems", See(Look::Problems)),
+    plain("quit", See(Look::Quit)),
+    plain("recover", Edit(Verb::Recover)),
+    Command { name: "release", takes: "GROUP|NODE", bare: Some(Edit(Verb::Release)) },
+    plain("reverse", See(Look::Reverse)),
+    Command { name: "scale", takes: "GROUP N", bare: None },
+    Command { name: "sort", takes: "slot|stage|age|trouble", bare: Some(See(Look::Sort)) },
+    plain("undo", Edit(Verb::Undo)),
+    plain("write", Edit(Verb::WriteBack)),
+];
+
+/// The command that `word` names: in full, or as the beginning of one alone.
+pub(crate) fn named(word: &str) -> Option<&'static Command> {
+    let begins = || COMMANDS.iter().filter(|command| command.name.starts_with(word));
+    let whole = begins().find(|command| command.name == word);
+    whole.or_else(|| {
+        let mut all = begins();
+        all.next().filter(|_| all.next().is_none())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMANDS, named};
+    use crate::console::keymap::{Context, Intent, Look, bindings};
+    use crate::console::layout::Pane;
+
+    /// Whatever a key does over the panes has a name, so that nothing must be known by heart.
+    #[test]
+    fn every_key_over_the_panes_has_a_command() {
+        let by_other_means = |intent: Intent| {
+            matches!(
+                intent,
+                Intent::Move(_)
+                    | Intent::App(_)
+                    | Intent::Edit(super::Verb::Nudge(_) | super::Verb::Count)
+                    | Intent::Look(Look::Command | Look::Open | Look::NextPane | Look::PriorPane)
+            )
+        };
+        for pane in Pane::ALL {
+            for scope in Context::Browse(pane).scopes() {
+                for binding in bindings(*scope, false).filter(|it| !by_other_means(it.intent)) {
+                    let known = COMMANDS.iter().any(|it| it.bare == Some(binding.intent));
+                    assert!(known, "{binding:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_may_be_cut_as_long_as_it_is_one_alone() {
+        assert_eq!(named("und").map(|it| it.name), Some("undo"));
+        assert_eq!(named("pass").map(|it| it.name), Some("pass"));
+        assert!(named("p").is_none() && named("x").is_none());
+    }
+}

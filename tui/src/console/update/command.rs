@@ -1,0 +1,154 @@
+//! A command that was typed by its name, and what can follow as it is typed.
+
+use reconciler_core::id::{GroupId, LogicalNodeId, PassNumber};
+
+use super::{
+    browse::{self, filter_by, focus, resort},
+    gate::may_edit,
+    release, travel,
+};
+use crate::console::{
+    filter::Filter,
+    keymap::{COMMANDS, named},
+    layout::Pane,
+    message::Cmd,
+    model::{Model, RowId},
+    order::SortKey,
+};
+
+/// Names that the footer has room for.
+const SHOWN_MAX: usize = 12;
+
+/// Carries out what was typed.
+pub(super) fn run(model: &mut Model, text: &str) -> Vec<Cmd> {
+    let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let rest = rest.trim();
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let Some(command) = named(name) else {
+        model.flash(format!("there is no command {name}; ? lists the keys, Tab completes"));
+        return Vec::new();
+    };
+    match (rest.is_empty(), command.bare, command.takes) {
+        (true, Some(intent), _) => return browse::act(model, intent),
+        (true, None, takes) => model.flash(format!("{} {takes}", command.name)),
+        (false, _, "") => model.flash(format!("nothing follows {}", command.name)),
+        (false, ..) => return with(model, command.name, rest),
+    }
+    Vec::new()
+}
+
+fn with(model: &mut Model, name: &str, rest: &str) -> Vec<Cmd> {
+    match name {
+        "scale" => scale(model, rest),
+        "filter" => {
+            focus(model, Pane::Fleet);
+            filter_by(model, Filter::new(rest));
+        }
+        "sort" => match SortKey::ALL.into_iter().find(|key| key.name() == rest) {
+            Some(key) => {
+                model.order.key = key;
+                resort(model);
+            }
+            None => model.flash("sort slot|stage|age|trouble"),
+        },
+        "pass" => match rest.parse() {
+            Ok(pass) => travel::enter(model, PassNumber::new(pass)),
+            Err(_) => model.flash("pass N"),
+        },
+        "go" => go(model, rest),
+        "release" => return release::of(model, rest.to_owned()),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn scale(model: &mut Model, rest: &str) {
+    let words = rest.split([' ', '=']).filter(|word| !word.is_empty()).collect::<Vec<_>>();
+    let parsed = match words.as_slice() {
+        [group, count] => group.parse::<GroupId>().ok().zip(count.parse::<u32>().ok()),
+        _ => None,
+    };
+    let Some((group, want)) = parsed else { return model.flash("scale GROUP N") };
+    let Some(live) = model.live_group(&group).map(|view| view.want) else {
+        return model.flash(format!("there is no group {group}"));
+    };
+    if may_edit(model) {
+        model.draft.set(&group, live, want);
+        model.flash(format!("drafted: {group} {live}->{want}; p shows its plan"));
+    }
+}
+
+fn go(model: &mut Model, name: &str) {
+    let Some(view) = model.shown.clone() else { return };
+    let slot = name.parse::<LogicalNodeId>().ok().filter(|slot| model.node(slot).is_some());
+    let group = name.parse::<GroupId>().ok();
+    let group = group.filter(|group| view.groups.iter().any(|it| it.group == *group));
+    let row = match (slot, group) {
+        (Some(slot), _) => RowId::Node(slot),
+        (None, Some(group)) => RowId::Group(group),
+        (None, None) => return model.flash(format!("there is no {name}")),
+    };
+    if model.rows.find(&view, &row).is_none() {
+        model.filter = Filter::default();
+        model.problems = false;
+        model.overview = false;
+        model.folded.remove(row.group());
+        if matches!(row, RowId::Group(_)) {
+            model.order = crate::console::order::Order::default();
+        }
+        model.relist();
+    }
+    model.fleet.pick(row);
+    focus(model, Pane::Fleet);
+}
+
+/// What the text can go on with, a handful at most.
+pub(crate) fn candidates(model: &Model, text: &str) -> Vec<String> {
+    let Some((name, rest)) = text.split_once(' ') else {
+        let names = COMMANDS.iter().map(|command| command.name);
+        return names.filter(|name| name.starts_with(text)).map(str::to_owned).collect();
+    };
+    if rest.contains(' ') {
+        return Vec::new();
+    }
+    let Some(command) = named(name) else { return Vec::new() };
+    let all: Vec<String> = match command.takes {
+        "GROUP N" => groups(model).collect(),
+        "GROUP|NODE" => groups(model).chain(nodes(model)).collect(),
+        takes if takes.contains('|') => takes.split('|').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let begins = all.into_iter().filter(|word| word.starts_with(rest));
+    begins.take(SHOWN_MAX).map(|word| format!("{} {word}", command.name)).collect()
+}
+
+fn groups(model: &Model) -> impl Iterator<Item = String> {
+    let view = model.live.as_deref();
+    view.into_iter().flat_map(|view| &view.groups).map(|group| group.group.to_string())
+}
+
+fn nodes(model: &Model) -> impl Iterator<Item = String> {
+    let view = model.live.as_deref();
+    view.into_iter().flat_map(|view| &view.nodes).map(|node| node.slot.to_string())
+}
+
+/// The text as far as every way to go on with it agrees; with a space once it is one alone that takes more.
+pub(super) fn completed(model: &Model, text: &str) -> String {
+    let all = candidates(model, text);
+    let Some(first) = all.first() else { return text.to_owned() };
+    if all.len() == 1 {
+        let more = named(first).is_some_and(|command| !command.takes.is_empty());
+        return if more || first.starts_with("scale ") {
+            format!("{first} ")
+        } else {
+            first.clone()
+        };
+    }
+    let mut common = first.clone();
+    while !all.iter().all(|one| one.starts_with(&common)) {
+        common.pop();
+    }
+    common
+}
