@@ -1,7 +1,8 @@
 //! The store in memory: completes one commit with each poll, for tests and for simulated time.
 //!
 //! It keeps the same laws as the journal, in the plainest way: each commit is applied to a copy, which takes the
-//! place of the state if nothing was refused. A restart keeps what was polled and loses what was only submitted.
+//! place of the state if nothing was refused; what grows without end is shared between the two. A restart keeps what
+//! was polled and loses what was only submitted.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -47,13 +48,13 @@ pub(super) struct State {
     pub(super) shape: Option<ShapeRow>,
     pub(super) used: BTreeMap<PlanHash, PlanSerial>,
     pub(super) operations: BTreeMap<OperationId, OperationRow>,
-    pub(super) steps: BTreeMap<StepId, StepRow>,
+    pub(super) steps: BTreeMap<StepId, Arc<StepRow>>,
     pub(super) records: BTreeMap<LogicalNodeId, Arc<NodeRecord>>,
     pub(super) holds: BTreeMap<GroupId, Hold>,
     pub(super) rollouts: BTreeMap<GroupId, Rollout>,
     pub(super) leases: BTreeMap<OperationId, OperationLease>,
     pub(super) property: Book,
-    pub(super) events: Vec<EventRow>,
+    pub(super) events: Vec<Arc<EventRow>>,
     pub(super) passes: BTreeMap<PassNumber, PassRow>,
 }
 
@@ -91,7 +92,7 @@ impl MemoryStore {
 
     /// Every step that was written.
     pub fn steps(&self) -> impl Iterator<Item = &StepRow> {
-        self.state.steps.values()
+        self.state.steps.values().map(AsRef::as_ref)
     }
 
     /// The records as they are written, in the order of slots.
@@ -121,7 +122,7 @@ impl MemoryStore {
 
     /// One step as it is written.
     pub fn step(&self, step: StepId) -> Option<&StepRow> {
-        self.state.steps.get(&step)
+        self.state.steps.get(&step).map(AsRef::as_ref)
     }
 
     /// The shape that is written, if one was.
@@ -256,12 +257,13 @@ impl State {
         let subject = event.subject.to_string();
         let newest = self.events.iter_mut().rev().find(|row| row.subject == subject);
         if let Some(row) = newest.filter(|row| row.kind == event.kind && row.text == event.text) {
+            let row = Arc::make_mut(row);
             row.count = row.count.saturating_add(1);
             row.at = event.at;
             row.pass = event.pass;
             return;
         }
-        self.events.push(EventRow {
+        self.events.push(Arc::new(EventRow {
             seq: self.events.last().map_or(1, |row| row.seq.saturating_add(1)),
             first_at: event.at,
             at: event.at,
@@ -270,7 +272,7 @@ impl State {
             kind: event.kind.to_string(),
             text: event.text.clone(),
             count: 1,
-        });
+        }));
     }
 
     fn lease_row(&self, operation: OperationId, lease: &OperationLease) -> Option<LeaseRow> {
@@ -281,7 +283,8 @@ impl State {
 
     fn recovered(&self, fence: Fence) -> Recovered {
         let open = self.operations.values().filter(|row| row.status == OperationStatus::Active);
-        let steps_of = |id| self.steps.values().filter(move |step| step.operation == id).cloned();
+        let steps = || self.steps.values().map(AsRef::as_ref);
+        let steps_of = |id| steps().filter(move |step| step.operation == id).cloned();
         let last_operation = self.operations.keys().next_back().copied().unwrap_or_default();
         let last_step = self.steps.keys().next_back().copied().unwrap_or_default();
         let tail = self.events.len().saturating_sub(EVENTS_TAIL as usize);
@@ -300,7 +303,7 @@ impl State {
             open_operations: open
                 .map(|row| OpenOperation { row: row.clone(), steps: steps_of(row.id).collect() })
                 .collect(),
-            events: self.events.iter().skip(tail).cloned().collect(),
+            events: self.events.iter().skip(tail).map(|event| EventRow::clone(event)).collect(),
             leases: self
                 .leases
                 .iter()

@@ -1,5 +1,7 @@
 //! Operations in memory: opened, closed, turned back, their steps, and what they come to together.
 
+use std::sync::Arc;
+
 use reconciler_core::{
     checkpoint::{Direction, OperationCheckpoint, StepCheckpoint, derive_operation},
     effect::Intent,
@@ -122,6 +124,7 @@ impl State {
 
     pub(super) fn step(&mut self, write: &StepWrite) -> Result<OperationId, StoreError> {
         let row = self.steps.get_mut(&write.step).ok_or(StoreError::StepUnknown(write.step))?;
+        let row = Arc::make_mut(row);
         let before = row.checkpoint.as_ref().ok().map(|before| before.mark);
         let mark = write.mark.settled(before, row.direction);
         row.checkpoint = Ok(StepCheckpoint::new(row.slot.clone(), mark));
@@ -142,7 +145,7 @@ impl State {
         }
         let open = self.active(operation).ok_or(StoreError::OperationNotOpen(operation))?;
         let direction = open.direction;
-        if self.steps.insert(step, StepRow::pending(intent, direction, at)).is_some() {
+        if self.steps.insert(step, Arc::new(StepRow::pending(intent, direction, at))).is_some() {
             return Err(StoreError::StepUsed(step));
         }
         Ok(operation)
