@@ -13,7 +13,7 @@ pub(crate) fn stand() -> Stand {
         max_unavailable: Amount::Nodes(0),
         ..UpdatePolicy::default()
     };
-    stand.world.with(|land| land.twins = true);
+    stand.world.with(|land| land.beside = 1);
     stand
 }
 

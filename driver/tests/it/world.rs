@@ -99,8 +99,8 @@ pub(crate) struct Land {
     pub(crate) busiest: usize,
     /// Most leases that may be there at once.
     pub(crate) most: usize,
-    /// True if a slot may have two leases, as while a candidate stands beside what serves.
-    pub(crate) twins: bool,
+    /// How many leases a slot may have beside the first: one while a candidate stands beside what serves.
+    pub(crate) beside: usize,
     /// True once the driver that is served is to be dead.
     pub(crate) dead: bool,
     faults: Vec<String>,
@@ -197,7 +197,7 @@ impl World {
             busy: BTreeSet::new(),
             busiest: 0,
             most,
-            twins: false,
+            beside: 0,
             dead: false,
             faults: Vec::new(),
             script: Vec::new(),
@@ -315,7 +315,7 @@ impl World {
     /// Notes that a lease was made: never one too many of a slot, never more than declared (R68, D10).
     pub(crate) fn made(land: &mut Land, id: String, lease: Lease) {
         let others = land.leases.values().filter(|other| other.slot == lease.slot).count();
-        if others > usize::from(land.twins) {
+        if others > land.beside {
             land.fault(format!("one lease too many of {}", lease.slot));
         }
         land.leases.insert(id, lease);

@@ -11,7 +11,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Place, failed, told};
+use super::place::{Place, failed, told};
 
 /// Other places that are followed at most.
 const REDIRECTS_MAX: usize = 3;

@@ -3,7 +3,7 @@
 use reconciler_core::observed::ProbeAnswer;
 use tokio::net::TcpStream;
 
-use super::{Place, told};
+use super::place::{Place, told};
 
 /// Connects.
 ///

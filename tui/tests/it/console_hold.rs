@@ -50,6 +50,7 @@ pub(crate) fn operation() -> RecoveryOperationView {
         holds: vec!["db-replica-0: restart.crash-loop".to_owned()],
         modes: RecoveryVerb::ALL.to_vec(),
         steps: Vec::new(),
+        problems: Vec::new(),
     }
 }
 
