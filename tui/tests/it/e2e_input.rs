@@ -57,8 +57,12 @@ fn a_kept_plan_is_done_and_a_changed_one_refused() {
     let text = world.expect(0, &["status", "FILE", "--fixture"]).out;
     let lines = text.lines().filter(|line| line.starts_with("web-") && line.contains("lease="));
     assert_eq!(lines.count(), 2, "a line per slot: {text}");
-    world.expect(70, &["apply", "FILE", "--plan", path]);
+    // R106: done again it changes nothing, and once something else was declared it is used up.
+    let again = world.expect(0, &["apply", "FILE", "--plan", path]);
+    assert!(again.err.contains("already succeeded"), "{again:?}");
     world.expect(0, &["down", "--yes", "FILE"]);
+    world.expect(70, &["apply", "FILE", "--plan", path]);
+    assert!(world.pids().is_empty());
 }
 
 /// What cannot be read is told as such, and broken syntax hides no fault in silence.
