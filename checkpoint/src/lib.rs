@@ -34,3 +34,4 @@ mod schema;
 pub mod step;
 pub mod store;
 mod sum;
+pub mod unreadable;

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use crate::{
     codec::num,
     operation::{OpenOperation, OperationRow},
-    scan::{RowKind, Unreadable, read_all},
     step::StepRow,
+    unreadable::{RowKind, Unreadable, read_all},
 };
 
 /// Every open operation with its steps.

@@ -23,9 +23,9 @@ use rusqlite::{
 use crate::{
     codec::{is_of_row, misread, num, number, parsed, time, time_if_any, uuid},
     record::RecordWrite,
-    scan::{self, RowKind, Unreadable},
     store::{Shortfall, StoreError},
     sum,
+    unreadable::{self, RowKind, Unreadable},
 };
 
 /// Rows of attempts, as a law asks for them.
@@ -247,7 +247,7 @@ pub(crate) fn clear(conn: &Connection, known: &[NodeRecord]) -> rusqlite::Result
     let unread = "SELECT slot FROM record";
     let mut lost: BTreeSet<String> = conn
         .prepare(unread)?
-        .query_map([], |row| scan::key(row, "slot"))?
+        .query_map([], |row| unreadable::key(row, "slot"))?
         .collect::<Result<_, _>>()?;
     for record in known {
         lost.remove(&record.slot.to_string());
@@ -255,7 +255,7 @@ pub(crate) fn clear(conn: &Connection, known: &[NodeRecord]) -> rusqlite::Result
     let mut statement = conn.prepare("SELECT * FROM ownership")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if read(row).is_ok() || lost.contains(&scan::key(row, "slot")?) {
+        if read(row).is_ok() || lost.contains(&unreadable::key(row, "slot")?) {
             continue;
         }
         let values: (Value, Value) = (row.get("slot")?, row.get("ordinal")?);

@@ -16,10 +16,11 @@ use crate::{
     owner::{OwnerRecord, RunLock},
     ownership::{self, Owned},
     paths::StatePaths,
-    scan::{self, Recovered, Unreadable},
+    scan::{self, Recovered},
     schema,
     step::StepRow,
     store::{Beside, OpenError, open_reading},
+    unreadable::Unreadable,
 };
 
 /// A journal, open for reading.

@@ -31,6 +31,7 @@ mod operations;
 mod pass;
 mod plan_view;
 mod planning;
+mod prober;
 mod probing;
 mod publish;
 mod recovering;

@@ -21,7 +21,7 @@ use crate::{
     inbox::{Ask, StopReason, Wake},
     journaling::Untold,
     listings::Listings,
-    probing::Prober,
+    prober::Prober,
     publish::Published,
     state::State,
     view::DriverView,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use checkpoint::{
     operation::{OpenOperation, OperationRow},
-    scan::{Recovered, RowKind, Unreadable},
+    scan::Recovered,
     step::StepRow,
+    unreadable::{RowKind, Unreadable},
 };
 use reconciler_core::{
     checkpoint::{CheckpointError, CheckpointRow, Direction},

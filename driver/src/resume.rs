@@ -8,8 +8,9 @@ use std::{
 
 use checkpoint::{
     operation::OpenOperation,
-    scan::{Recovered, RowKind, Unreadable},
+    scan::Recovered,
     step::StepRow,
+    unreadable::{RowKind, Unreadable},
 };
 use executor::{seam::Capabilities, secret::Secrets};
 use reconciler_core::{

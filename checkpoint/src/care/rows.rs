@@ -14,6 +14,7 @@ use crate::{
     record::ShapeRow,
     scan,
     step::StepRow,
+    unreadable,
 };
 
 /// How one table is read.
@@ -113,7 +114,7 @@ pub(super) fn check(conn: &Connection, findings: &mut Vec<Finding>) -> rusqlite:
             if !is_of_row(&error) {
                 return Err(error);
             }
-            let key = scan::key(row, table.key)?;
+            let key = unreadable::key(row, table.key)?;
             let is_present_shape =
                 table.name == "shape" && newest.map(|n| n.to_string()).as_ref() == Some(&key);
             let (integrity, then) = if is_present_shape {

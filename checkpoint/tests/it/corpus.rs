@@ -10,8 +10,9 @@ use std::{
 use checkpoint::{
     care::{finding::Integrity, verify},
     reader::Reader,
-    scan::{Recovered, RowKind},
+    scan::Recovered,
     store::{Commit, Journal, OpenError},
+    unreadable::RowKind,
 };
 
 use crate::world::{claim, facts, files, first_commit, home, keep, open, opened, put, step_commit};

@@ -1,6 +1,6 @@
 //! One bad row never hides the others.
 
-use checkpoint::{reader::Reader, scan::RowKind, store::Commit};
+use checkpoint::{reader::Reader, store::Commit, unreadable::RowKind};
 use reconciler_core::checkpoint::CheckpointError;
 use rusqlite::Connection;
 

@@ -6,9 +6,9 @@ use checkpoint::{
     care::{finding::Integrity, verify},
     reader::Reader,
     record::RecordWrite,
-    scan::RowKind,
     step::StepWrite,
     store::{Commit, Journal, Shortfall, Store, StoreError},
+    unreadable::RowKind,
 };
 use reconciler_core::{
     checkpoint::{RecoveryLane, StepMark},

@@ -1,6 +1,6 @@
 //! Calls a driver: over its socket.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use axum::body::Body;
 use http_body_util::BodyExt as _;
@@ -10,6 +10,7 @@ use reconciler_core::id::{Generation, PassNumber, PlanHash};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
+    call_error::CallError,
     reach::{Target, silent},
     remote::{Credentials, Remote, RemoteError},
     wire::{Applied, ApplyCall, PlanCall, ReleaseCall},
@@ -22,31 +23,6 @@ use crate::{
 
 /// How long a driver may take to answer; more than a snapshot call waits for news.
 const ANSWER_BOUND: Duration = Duration::from_secs(30);
-/// Why a call brought no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The driver refused; nothing was changed.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The socket could not be used.
-    #[error("no driver answers at {place}")]
-    Socket {
-        /// Where it was called.
-        place: String,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// The connection broke; whether a change was made is not known.
-    #[error("the driver broke off the call; what became of it is not known")]
-    Broken(#[source] hyper::Error),
-    /// The answer cannot be read, as from another version.
-    #[error("the driver's answer cannot be read")]
-    Answer(#[source] serde_json::Error),
-    /// The call could not be made.
-    #[error("the call cannot be written")]
-    Call(#[source] axum::http::Error),
-}
 
 impl CallError {
     /// What an answer says that is none of success.

@@ -3,6 +3,7 @@
 
 mod accept;
 mod answer;
+mod call_error;
 mod client;
 mod feed;
 mod limits;
@@ -21,7 +22,8 @@ mod watch_client;
 mod watching;
 mod wire;
 
-pub use client::{CallError, Client};
+pub use call_error::CallError;
+pub use client::Client;
 pub use listen::{Listen, ListenError, ListenFiles};
 pub use remote::{Credentials, RemoteError};
 pub(crate) use serve::{Serving, serve};

@@ -7,7 +7,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{client::CallError, remote::Remote, socket};
+use super::{call_error::CallError, remote::Remote, socket};
 
 /// How long a driver may take from its lock to its socket.
 const CONNECT_BOUND: Duration = Duration::from_secs(3);

@@ -8,10 +8,7 @@ use hyper::{Method, StatusCode, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 
-use super::{
-    client::{CallError, Client},
-    reach::silent,
-};
+use super::{call_error::CallError, client::Client, reach::silent};
 use crate::view::{RunView, WatchLine};
 
 /// A driver says something at least every five seconds; one that is silent for so long is gone or stuck.

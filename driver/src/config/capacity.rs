@@ -1,7 +1,5 @@
 //! Reads what a provider is declared to have, and refuses a file whose groups ask for more (D16).
 
-use std::collections::BTreeMap;
-
 use reconciler_core::{
     desired::RunNodeGroupSpec,
     id::ProviderName,
@@ -12,7 +10,6 @@ use reconciler_core::{
 use super::{
     diagnostic::{Diagnostic, Report},
     keys,
-    provider::ProviderDecl,
     reader::Section,
     shape,
 };
@@ -32,11 +29,10 @@ pub(super) fn read(provider: &Section<'_>, out: &mut Report) -> Option<Capacity>
 /// Refuses groups that together ask a provider for more than it is declared to have.
 pub(super) fn check(
     root: &Section<'_>,
-    providers: &BTreeMap<ProviderName, ProviderDecl>,
+    declared: impl Iterator<Item = (ProviderName, Capacity)>,
     groups: &[RunNodeGroupSpec],
     out: &mut Report,
 ) {
-    let declared = providers.iter().filter_map(|(name, decl)| Some((name.clone(), decl.capacity?)));
     let mut ledger = Ledger::new(declared);
     for spec in groups {
         let (provider, count) = (&spec.spec.provider, u64::from(spec.count));

@@ -103,7 +103,9 @@ fn root_settings(
     let parallelism = root.whole("parallelism", 1..=limits::PARALLELISM_MAX, out);
     let providers = provider::read(root, catalogue, out);
     let groups = group::read(root, &providers, out);
-    capacity::check(root, &providers.sound, &groups, out);
+    let declared = providers.sound.iter();
+    let declared = declared.filter_map(|(name, decl)| Some((name.clone(), decl.capacity?)));
+    capacity::check(root, declared, &groups, out);
     let shape = ClusterShape::new(run?, uuid?, Generation::new(1), groups);
     match shape {
         Ok(shape) => Some(Loaded {

@@ -4,8 +4,8 @@ use checkpoint::{
     lease::LeaseRow,
     ownership::{Owned, usage},
     reader::Reader,
-    scan::Unreadable,
     store::OpenError,
+    unreadable::Unreadable,
 };
 use driver::{StartError, system_clock};
 use reconciler_core::{
