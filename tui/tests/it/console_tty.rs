@@ -52,6 +52,8 @@ fn a_paste_of_kilobytes_stalls_nothing() {
     terminal.press(&["?"]);
     terminal.shows(&["Keys in pane Fleet"]);
     terminal.press(&["Escape"]);
+    // A key right behind it would be read as one with Alt.
+    terminal.shows(&["web-0", "CONVERGED"]);
     terminal.leave();
     assert_eq!(world.status()["generation"], 1);
 }
