@@ -103,7 +103,7 @@ fn verdict(context: &Context, what: &Awaited, view: &RunView) -> Option<Outcome>
         return Some(tell(context, view));
     }
     let old = matches!(what, Awaited::Generation(wanted) if view.generation < *wanted);
-    (view.state == RunState::Held && !old).then(|| Err(held(context, view)))
+    (view.state == RunState::Held && !old).then(|| Err(held(view)))
 }
 
 fn tell(context: &Context, view: &RunView) -> Outcome {
@@ -120,12 +120,12 @@ fn tell(context: &Context, view: &RunView) -> Outcome {
 }
 
 /// That nothing moves before a person acts, with the command that leads on.
-fn held(context: &Context, view: &RunView) -> Failure {
+fn held(view: &RunView) -> Failure {
     let person = |one: &&OutstandingView| one.waits_for == WaitsForView::Person;
     let waiting: Vec<&OutstandingView> = view.outstanding.iter().filter(person).collect();
     let details = waiting.iter().map(|one| one.line()).collect();
     let way_out = waiting.iter().find_map(|one| one.way_out.as_deref());
-    let hint = way_out.map_or_else(|| context.command("status"), |way| context.command(way));
+    let hint = way_out.unwrap_or("levelhead status").to_owned();
     let failure = Failure::new(Exit::Partial, "nothing moves before a person acts");
     Failure { details, ..failure }.hint(hint)
 }

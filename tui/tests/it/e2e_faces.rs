@@ -49,6 +49,7 @@ fn waiting_ends_with_what_it_came_to() {
     ));
     world.drive();
     let held = world.expect(72, &["wait", "FILE", "--timeout", "60s"]);
+    assert_eq!(held.err.matches("--file").count(), 1, "what it says can be pasted: {held:?}");
     assert!(held.err.contains("levelhead release web-0"), "{}", held.err);
 }
 
