@@ -138,6 +138,9 @@ fn release(f: &mut Folding<'_>) -> Verdict {
     f.record.backoff = crate::observed::Backoff::default();
     f.record.retry = None;
     f.record.revived.clear();
+    if hold.code == HoldCode::CrashLoop {
+        probe::vouched(f);
+    }
     if hold.code == HoldCode::ExitUnknown {
         ending::run_again(f);
     }

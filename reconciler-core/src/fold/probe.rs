@@ -118,12 +118,22 @@ impl ClusterState {
         let fails = |record: &NodeRecord| record.gives_up() == Some(ProbeKind::Liveness);
         let Some(failing) = self.group(group).map(|group| those(group, fails)) else { return };
         for (slot, attempt) in failing {
-            let _believed = self.with(&slot, attempt, now, |f| {
-                let Some(health) = &mut f.record.health else { return Verdict::Unchanged };
-                health.believed = true;
-                Verdict::Applied
-            });
+            let _believed = self.with(&slot, attempt, now, believe);
         }
+    }
+}
+
+fn believe(f: &mut Folding<'_>) -> Verdict {
+    let Some(health) = &mut f.record.health else { return Verdict::Unchanged };
+    health.believed = true;
+    Verdict::Applied
+}
+
+/// An operator releases a node that is held for its liveness probe: where that fails still, a new one is due, whatever
+/// the budget is (R176).
+pub(super) fn vouched(f: &mut Folding<'_>) {
+    if f.record.gives_up() == Some(ProbeKind::Liveness) {
+        let _known = believe(f);
     }
 }
 
@@ -132,9 +142,11 @@ pub(crate) fn is_believed(record: &NodeRecord, now: Timestamp) -> bool {
     record.health.as_ref().is_some_and(|health| health.believed) || record.is_known_sign(now)
 }
 
-/// True if the slot of `record` had as many new nodes for a failing liveness probe as its budget allows.
+/// True if the slot of `record` had as many new nodes for a failing liveness probe as its budget allows, and nobody
+/// asked for one more.
 fn is_spent(record: &NodeRecord, now: Timestamp) -> bool {
-    record.revived_within(now) >= record.policy.probes.budget.restarts
+    let asked_for = record.health.as_ref().is_some_and(|health| health.believed);
+    !asked_for && record.revived_within(now) >= record.policy.probes.budget.restarts
 }
 
 fn end(f: &mut Folding<'_>, kind: ProbeKind) -> Verdict {

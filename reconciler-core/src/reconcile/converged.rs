@@ -25,7 +25,7 @@ pub struct Standing {
 }
 
 /// True if a group has exactly the wanted nodes, all ready (of a job: completed) or at rest as they are wanted, of
-/// the wanted revision, and nothing open (R51).
+/// the wanted revision, and nothing open or held (R51).
 pub fn group_converged(seen: Option<&GroupState>, wanted: Option<&RunNodeGroupSpec>) -> bool {
     let count = wanted.map_or(0, |spec| spec.count);
     let Some(seen) = seen else { return count == 0 };
@@ -36,6 +36,7 @@ pub fn group_converged(seen: Option<&GroupState>, wanted: Option<&RunNodeGroupSp
         && seen.busy() == 0
         && seen.seconds() == 0
         && seen.hold().is_none()
+        && seen.held() == 0
         && seen.orphans().next().is_none()
 }
 

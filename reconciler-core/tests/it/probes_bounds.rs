@@ -6,7 +6,7 @@ use reconciler_core::{
     fold::{Fact, Transition, Verdict},
     hold::HoldCode,
     observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
-    reconcile::{Rung, reconcile},
+    reconcile::{Rung, outlook, reconcile, standing},
     time::{Millis, Timestamp},
 };
 
@@ -53,7 +53,12 @@ fn a_node_is_replaced_as_often_as_its_budget_allows() {
     for n in 0..3 {
         fails(&mut world.state, "web-0", world.now);
         let was = of(&world.state, "web-0").attempt.ordinal;
-        assert!(world.settle().is_some());
+        if n < 2 {
+            assert!(world.settle().is_some());
+        } else {
+            // To settle is to release what is held.
+            let _plan = world.pass();
+        }
         let record = of(&world.state, "web-0");
         let replaced = record.attempt.ordinal > was;
         assert_eq!(replaced, n < 2, "{record:?}");
@@ -64,6 +69,7 @@ fn a_node_is_replaced_as_often_as_its_budget_allows() {
     let text = "its liveness probe failed: connection refused; its slot was given 2 new nodes for that within";
     assert!(hold.text.as_str().starts_with(text), "{}", hold.text);
     assert_eq!(record.stage.name(), StageName::Dormant, "what is held is not ended");
+    assert!(!world.is_settled(), "what waits for a person is not as it should be");
     assert_eq!(world.things.len(), 3, "the others are as they were");
     world.restart();
     let _nothing = world.pass();
@@ -72,6 +78,58 @@ fn a_node_is_replaced_as_often_as_its_budget_allows() {
     assert_eq!(released, Verdict::Applied);
     assert!(world.settle().is_some());
     assert_eq!(of(&world.state, "web-0").attempt.ordinal.get(), 4, "a person said so");
+}
+
+/// R51, R176: a node that serves and is held is not as it should be, also where it is the only one; whoever releases it
+/// gets one new node for it, also where the budget allows none by itself.
+#[test]
+fn a_person_who_releases_a_node_gets_a_new_one() {
+    for restarts in [0, 1] {
+        let mut policy = probed(&[ProbeKind::Liveness]);
+        policy.probes.budget.restarts = restarts;
+        let shape = web(1, &policy);
+        let mut record = ready(&shape, "web-0");
+        record.revived = (0..restarts).map(|_| T0).collect();
+        let mut state = state([record]);
+        assert!(standing(&state, &shape).converged);
+        fails(&mut state, "web-0", T0);
+        decided(&mut state, Transition::GiveUp(ProbeKind::Liveness), 0);
+        assert_eq!(
+            of(&state, "web-0").hold.as_ref().map(|hold| hold.code),
+            Some(HoldCode::CrashLoop)
+        );
+        let held = standing(&state, &shape);
+        assert_eq!((held.ready, held.held, held.converged), (1, 1, false));
+        assert!(outlook(&state, &shape, &reconcile(&state, &shape, T0), T0).is_stuck());
+        assert_eq!(state.fold(Fact::ReleasedSlot(slot("web-0")), at(1)), Verdict::Applied);
+        pass(&mut state, &shape, at(1));
+        let record = of(&state, "web-0");
+        assert_eq!((&record.hold, record.stage.name()), (&None, StageName::Failed));
+        assert_eq!(hold(&state), None, "one node is no mass");
+    }
+}
+
+/// R176: what recovered before it was released is left alone.
+#[test]
+fn a_release_of_a_node_that_recovered_ends_nothing() {
+    let mut policy = probed(&[ProbeKind::Liveness]);
+    policy.probes.budget.restarts = 0;
+    let shape = web(1, &policy);
+    let mut state = state([ready(&shape, "web-0")]);
+    fails(&mut state, "web-0", T0);
+    decided(&mut state, Transition::GiveUp(ProbeKind::Liveness), 0);
+    for _ in 0..2 {
+        let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, ProbeAnswer::Passed, at(1));
+    }
+    assert_eq!(state.fold(Fact::ReleasedSlot(slot("web-0")), at(1)), Verdict::Applied);
+    assert_eq!(step(&state, &shape, 1), None);
+    assert!(standing(&state, &shape).converged);
+    fails(&mut state, "web-0", at(2));
+    decided(&mut state, Transition::GiveUp(ProbeKind::Liveness), 2);
+    assert!(
+        of(&state, "web-0").hold.is_some(),
+        "what a person said of one failure is not said of the next"
+    );
 }
 
 /// R176: what was long ago costs nothing any more, and another revision begins anew.
