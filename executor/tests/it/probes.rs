@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     fake::{self, Behaviour, Fake, Rig},
-    ward::{Ward, argv, env, is_alive, stays, until},
+    ward::{Ward, argv, env, is_alive, pid_of, stays, until},
 };
 
 /// A listener on a port of its own that gives the answer for each path.
@@ -175,4 +175,31 @@ async fn a_command_asks_in_the_ground_of_its_process() {
     ward.destroy(&node, &leased).await.unwrap();
     let gone = ward.provider.probe(&ask(&["true"], 5_000)).await;
     assert!(matches!(gone, ProbeAnswer::Unknown(_)), "without a lease nobody is asked: {gone:?}");
+}
+
+/// R51, R176: what a driver asked and died over is ended by the next one before it asks, with all that it started, and is
+/// meanwhile taken for no workload and no hook.
+#[tokio::test]
+async fn the_probes_of_an_earlier_driver_are_ended() {
+    let mut ward = Ward::new();
+    let node = ward.node(0, stays());
+    let (leased, workload) = ward.up(&node).await;
+    let ask = |words: &[&str], ms| ProbeAsk {
+        request: node.request.clone(),
+        lease: leased.lease.clone(),
+        workload: workload.clone(),
+        kind: ProbeKind::Liveness,
+        argv: argv(words),
+        timeout: Duration::from_millis(ms),
+    };
+    let earlier = Arc::clone(&ward.provider);
+    let hangs = ask(&["sh", "-c", "sleep 120 & echo $! > member; wait"], 100_000);
+    let asked = tokio::spawn(async move { earlier.probe(&hangs).await });
+    let member: i32 = ward.wrote(&node, "member").await.trim().parse().unwrap();
+    ward.restart();
+    assert_eq!(ward.provider.probe(&ask(&["true"], 5_000)).await, ProbeAnswer::Passed);
+    assert!(!is_alive(member), "what it started is gone");
+    says(&asked.await.unwrap(), "signal 9");
+    assert!(is_alive(pid_of(&workload)), "the workload is none of them");
+    ward.destroy(&node, &leased).await.unwrap();
 }

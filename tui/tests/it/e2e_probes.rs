@@ -114,6 +114,17 @@ fn liveness_replaces_within_its_budget() {
         node(&world.status(), "web-1")["hold"] == "restart.crash-loop"
     });
     assert_eq!(node(&world.status(), "web-1")["attempt"], 2, "nobody touched it meanwhile");
+    assert_ne!(world.status()["state"], "converged", "what is held is not as it should be (R51)");
+    let held = world.expect(72, &["wait", "FILE", "--timeout", "60s"]);
+    let next = |text: &str| -> String {
+        let line = text.lines().find_map(|line| line.strip_prefix("next: "));
+        line.unwrap_or_else(|| panic!("what leads on: {text}")).to_owned()
+    };
+    let shown = world.paste(&next(&held.err));
+    mark(&world, "liveness", "web-1");
+    let released = world.paste(&next(&shown.out));
+    assert_eq!(released.code, 0, "{released:?}");
+    world.until_state("converged");
 }
 
 /// R169, D4: an update whose nodes never serve is taken back at its deadline, and what served goes on serving.

@@ -54,6 +54,8 @@ pub(super) struct Ground {
     /// Turns for effects that only work and never wait.
     pub(super) turns: Semaphore,
     open_files: Option<Rlimit>,
+    /// True once no probe of an earlier driver is left.
+    pub(super) asks_alone: Mutex<bool>,
     begun: AtomicBool,
     lanes: Mutex<BTreeMap<Uuid, Arc<Lane>>>,
     released: Mutex<BTreeSet<Uuid>>,
@@ -75,6 +77,7 @@ impl Ground {
             spawners: Spawners::default(),
             turns: Semaphore::new(turns()),
             open_files: raise_open_files(),
+            asks_alone: Mutex::default(),
             begun: AtomicBool::new(false),
             lanes: Mutex::default(),
             released: Mutex::default(),

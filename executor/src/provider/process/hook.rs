@@ -15,7 +15,7 @@ use super::{
     command::{KILL_TIMEOUT, deadline_in, failure, identify, run_to_end},
     files::{Begun, LeaseDir, Owner, Process, exists},
     ground::{Ground, Lane},
-    identity::{Standing, scan, standing},
+    identity::{Role, Standing, scan, standing},
     logs::tail_of,
     prepare::Preparation,
     problem::Problem,
@@ -143,7 +143,7 @@ pub(super) fn seen(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<Hoo
 }
 
 fn unrecorded(dir: &LeaseDir, owner: &Owner) -> Result<bool, Problem> {
-    Ok(scan(&dir.mark(), owner.attempt)?.iter().any(|carrier| carrier.verify))
+    Ok(scan(&dir.mark(), owner.attempt)?.iter().any(|carrier| carrier.role == Role::Errand))
 }
 
 /// Whether a hook that was marked came as far as its process: that is what makes its output file.

@@ -6,9 +6,10 @@
 //! recorded (the driver died between spawn and record) that UUID is all there is, and `scan` looks for it.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{self, Read as _},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::Path,
     sync::OnceLock,
     thread,
@@ -27,8 +28,10 @@ use super::{files::Process, problem::Problem};
 pub(super) const ATTEMPT_VAR: &str = "LEVELHEAD_ATTEMPT";
 /// The variable that carries the place of the lease: attempts of two state directories may share their UUID.
 pub(super) const LEASE_VAR: &str = "LEVELHEAD_LEASE";
-/// Set for verify commands and hooks, so that none is ever taken for a workload.
+/// Set for verify commands, hooks and probes, so that none is ever taken for a workload.
 pub(super) const VERIFY_VAR: &str = "LEVELHEAD_VERIFY";
+/// What that variable says in a probe.
+pub(super) const PROBES: &str = "probe";
 /// Which hook a hook is, for the program itself.
 pub(super) const HOOK_VAR: &str = "LEVELHEAD_HOOK";
 
@@ -61,13 +64,22 @@ pub(super) struct Stat {
     forming: bool,
 }
 
+/// What a process of an attempt is there for; what it starts is there for the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    #[default]
+    Workload,
+    /// A verify command or a hook.
+    Errand,
+    Probe,
+}
+
 /// A process whose environment carries an attempt's UUID.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carrier {
     pub(super) pid: Pid,
     pub(super) stat: Stat,
-    /// True for a verify command or a hook, and what it started.
-    pub(super) verify: bool,
+    pub(super) role: Role,
 }
 
 /// The id of this boot.
@@ -98,7 +110,7 @@ pub(super) fn standing(process: &Process, attempt: Uuid) -> Result<Standing, Pro
     if stat.dead {
         return Ok(Standing::Zombie(fd));
     }
-    let contradicted = environment(pid).is_some_and(|env| Marks::of(&env, attempt).other);
+    let contradicted = environment(pid).is_some_and(|env| Marks::of(&env).contradicts(attempt));
     Ok(if contradicted { Standing::Gone } else { Standing::Running(fd) })
 }
 
@@ -144,17 +156,28 @@ pub(super) fn scan(lease: &[u8], attempt: Uuid) -> Result<Vec<Carrier>, Problem>
 
 /// Those of `pids` that live and whose environment carries `attempt` and no other place than `lease`.
 pub(super) fn carriers(pids: &[Pid], lease: &[u8], attempt: Uuid) -> Result<Vec<Carrier>, Problem> {
+    marked(pids, |marks| marks.carries(attempt) && marks.lease.is_none_or(|place| place == lease))
+}
+
+/// Finds every live probe of the leases in `place`. Reads all of `/proc`.
+pub(super) fn probes_in(place: &Path) -> Result<Vec<Carrier>, Problem> {
+    let all = processes()?.collect::<Result<Vec<_>, _>>()?;
+    let within = |lease: &[u8]| Path::new(OsStr::from_bytes(lease)).parent() == Some(place);
+    marked(&all, |marks| marks.role == Role::Probe && marks.lease.is_some_and(within))
+}
+
+fn marked(pids: &[Pid], wanted: impl Fn(&Marks<'_>) -> bool) -> Result<Vec<Carrier>, Problem> {
     let patience = Instant::now() + FORMING_MAX;
     let mut found = Vec::new();
     // A driver that runs within a node carries that node's identity and is none of its workload.
     for pid in pids.iter().copied().filter(|pid| *pid != getpid()) {
         let Some(env) = formed_environment(pid, patience)? else { continue };
-        let marks = Marks::of(&env, attempt);
-        if !marks.ours || marks.lease.is_some_and(|place| place != lease) {
+        let marks = Marks::of(&env);
+        if !wanted(&marks) {
             continue;
         }
         if let Some(stat) = stat(pid)?.filter(|stat| !stat.dead) {
-            found.push(Carrier { pid, stat, verify: marks.verify });
+            found.push(Carrier { pid, stat, role: marks.role });
         }
     }
     Ok(found)
@@ -205,31 +228,41 @@ fn read_whole(path: &str, usual: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// What the environment of a process says of it.
 #[derive(Default)]
 struct Marks<'a> {
-    ours: bool,
-    other: bool,
-    verify: bool,
+    /// Mostly one: a program may set a variable twice.
+    attempts: Vec<&'a [u8]>,
+    role: Role,
     lease: Option<&'a [u8]>,
 }
 
 impl<'a> Marks<'a> {
-    fn of(env: &'a [u8], attempt: Uuid) -> Self {
-        let attempt = attempt.to_string();
+    fn of(env: &'a [u8]) -> Self {
         let mut marks = Self::default();
         for entry in env.split(|byte| *byte == 0) {
             let mut halves = entry.splitn(2, |byte| *byte == b'=');
             let (Some(name), Some(value)) = (halves.next(), halves.next()) else { continue };
             if name == ATTEMPT_VAR.as_bytes() {
-                marks.ours |= value == attempt.as_bytes();
-                marks.other |= value != attempt.as_bytes();
-            }
-            marks.verify |= name == VERIFY_VAR.as_bytes();
-            if name == LEASE_VAR.as_bytes() {
+                marks.attempts.push(value);
+            } else if name == VERIFY_VAR.as_bytes() {
+                let probes = value == PROBES.as_bytes();
+                marks.role = if probes { Role::Probe } else { Role::Errand };
+            } else if name == LEASE_VAR.as_bytes() {
                 marks.lease = Some(value);
             }
         }
         marks
+    }
+
+    fn carries(&self, attempt: Uuid) -> bool {
+        let attempt = attempt.to_string();
+        self.attempts.contains(&attempt.as_bytes())
+    }
+
+    fn contradicts(&self, attempt: Uuid) -> bool {
+        let attempt = attempt.to_string();
+        self.attempts.iter().any(|known| *known != attempt.as_bytes())
     }
 }
 

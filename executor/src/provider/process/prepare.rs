@@ -18,7 +18,7 @@ use rustix::fs::{Access, access};
 
 use super::{
     files::{LeaseDir, Owner},
-    identity::{ATTEMPT_VAR, HOOK_VAR, LEASE_VAR, VERIFY_VAR},
+    identity::{ATTEMPT_VAR, HOOK_VAR, LEASE_VAR, PROBES, VERIFY_VAR},
     problem::Problem,
     spawn::Launch,
 };
@@ -119,9 +119,9 @@ impl<'a> Preparation<'a> {
         self.launch(argv, [log.clone(), log], &marks)
     }
 
-    /// A question to the workload, which writes to `log`; marked so as well.
+    /// A question to the workload, which writes to `log`; marked as what it is.
     pub(super) fn probe(&self, argv: &[String], log: &Path) -> Result<Launch, Problem> {
-        self.launch(argv, [log.to_owned(), log.to_owned()], &[(VERIFY_VAR, "1")])
+        self.launch(argv, [log.to_owned(), log.to_owned()], &[(VERIFY_VAR, PROBES)])
     }
 
     fn launch(

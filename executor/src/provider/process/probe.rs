@@ -1,8 +1,8 @@
 //! Asks a workload by a command of its own: a child with the node's environment, directory and ports, which is ended
 //! with all that it started when its time is up.
 //!
-//! It is marked like a verify command, so that nobody takes it for a workload, and whoever gives the lease back ends
-//! it as well.
+//! It is marked, so that nobody takes it for a workload, and whoever gives the lease back ends it as well. What an
+//! earlier driver asked and died over is ended before this one asks for the first time.
 
 use std::fs;
 
@@ -13,9 +13,11 @@ use super::{
     ending::{peek, reap, wait},
     ground::{Ground, kill_group, owned_by},
     identity::open,
+    lock::locked,
     prepare::Preparation,
     problem::Problem,
     spawn::Launch,
+    stop::end_probes,
 };
 use crate::seam::ProbeAsk;
 
@@ -39,6 +41,7 @@ fn asked(ground: &Ground, ask: &ProbeAsk) -> Result<Option<Problem>, Problem> {
     let Some(owner) = owner else { return Err(Problem::NoLease(dir.path().to_owned())) };
     let boot = &request.spec.boot;
     let log = dir.file(&format!("probe-{}.log", ask.kind.as_str()));
+    end_older(ground)?;
     let preparation = Preparation::new(&ground.inherited, &ground.place, &dir, &owner, boot)?;
     let launch = preparation.probe(&ask.argv, &log)?;
     // Its last words are those of this time.
@@ -49,6 +52,16 @@ fn asked(ground: &Ground, ask: &ProbeAsk) -> Result<Option<Problem>, Problem> {
     }
     let ended = run(ground, launch, ask)?;
     Ok(failure("the command", ended.as_ref(), &log, &ground.place.secrets))
+}
+
+/// Ends the probes that an earlier driver left, once: no probe of ours begins before that is over.
+fn end_older(ground: &Ground) -> Result<(), Problem> {
+    let mut alone = locked(&ground.asks_alone);
+    if !*alone {
+        end_probes(&ground.place.state_dir)?;
+        *alone = true;
+    }
+    Ok(())
 }
 
 /// Runs it; `None` if it was ended because its time was over.

@@ -23,7 +23,7 @@ use super::{
     ending::{reap, wait},
     files::{LeaseDir, Owner, Process, Started, exists},
     ground::{Ground, Lane, kill_group},
-    identity::{Standing, open, scan, standing},
+    identity::{Role, Standing, open, scan, standing},
     kept,
     prepare::Preparation,
     problem::Problem,
@@ -235,7 +235,7 @@ impl Session<'_> {
 pub(super) fn find_unrecorded(dir: &LeaseDir, attempt: Uuid) -> Result<Option<Process>, Problem> {
     let leads = |pid: Pid, session: i32| pid.as_raw_nonzero().get() == session;
     let found = scan(&dir.mark(), attempt)?;
-    let leader = found.iter().find(|c| !c.verify && leads(c.pid, c.stat.session));
+    let leader = found.iter().find(|c| c.role == Role::Workload && leads(c.pid, c.stat.session));
     leader.map(|carrier| identify(carrier.pid)).transpose()
 }
 

@@ -7,6 +7,7 @@
 
 use std::{
     os::fd::OwnedFd,
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -25,7 +26,7 @@ use super::{
     ending::{conclude, wait},
     files::{Begun, LeaseDir, Owner, Process},
     ground::Ground,
-    identity::{Carrier, Standing, carriers, open, scan, standing, stat},
+    identity::{Carrier, Role, Standing, carriers, open, probes_in, scan, standing, stat},
     problem::Problem,
 };
 use crate::seam::EffectContext;
@@ -165,9 +166,14 @@ pub(super) fn end_verifying(dir: &LeaseDir, attempt: Uuid) -> Result<(), Problem
     let mark = dir.mark();
     end_found(Instant::now(), true, || {
         let mut found = scan(&mark, attempt)?;
-        found.retain(|carrier| carrier.verify);
+        found.retain(|carrier| carrier.role == Role::Errand);
         Ok(found)
     })
+}
+
+/// Ends every probe of the leases in `place`.
+pub(super) fn end_probes(place: &Path) -> Result<(), Problem> {
+    end_found(Instant::now(), true, || probes_in(place))
 }
 
 /// Ends whatever `look` finds, until it finds nothing.
