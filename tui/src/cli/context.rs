@@ -26,7 +26,7 @@ use reconciler_core::{
 use super::{
     args::Global,
     exit::{Exit, Failure, chain},
-    logging, out,
+    greet, logging, out,
     remote::{self, Named},
 };
 use crate::place::Place;
@@ -193,7 +193,7 @@ impl Context {
             if !self.is_driven()? {
                 return Ok(None);
             }
-            match client.answers().await {
+            match greet::answer(&self.paths, &client).await? {
                 Ok(()) => return Ok(Some(Link::Attached(client))),
                 Err(CallError::Broken(_)) => tokio::time::sleep(ATTACH_PERIOD).await,
                 Err(_) if !self.is_driven()? => return Ok(None),

@@ -18,6 +18,7 @@ mod exit;
 mod explain;
 mod export;
 mod global;
+mod greet;
 mod ground;
 mod init;
 mod journal;

@@ -1,5 +1,7 @@
 //! `levelhead names`: what there is, for a shell that completes a word.
 
+use std::time::Duration;
+
 use super::{
     context::Context,
     exit::{Exit, Outcome},
@@ -7,9 +9,16 @@ use super::{
     values::Named,
 };
 
+/// How long a driver may take to tell: somebody waits for the key that was pressed.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Prints the names, as the driver that runs knows them, else as the journal and the file do.
 pub(crate) async fn run(context: &Context, what: Named) -> Outcome {
-    let view = status::view(context).await?;
+    let told = tokio::time::timeout(PATIENCE, status::view(context)).await;
+    let view = match told {
+        Ok(view) => view?,
+        Err(_late) => status::journaled(context)?,
+    };
     let groups = view.groups.iter().map(|group| group.group.to_string());
     let nodes = view.nodes.iter().map(|node| node.slot.to_string());
     let names: Vec<String> = match what {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{
     args::Global,
     exit::{Exit, Failure, Outcome, chain},
+    greet::is_stopped,
     out,
 };
 
@@ -101,14 +102,6 @@ async fn line(paths: &StatePaths) -> Line {
 async fn asked(paths: &StatePaths) -> Option<driver::view::RunView> {
     let client = Client::new(paths.socket());
     tokio::time::timeout(PATIENCE, client.snapshot(None)).await.ok()?.ok()
-}
-
-/// True if a process of this machine is stopped, as by `SIGSTOP` or a debugger; it answers nobody until it goes on.
-fn is_stopped(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name stands in parentheses and may hold anything, also parentheses.
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    matches!(state, Some('T' | 't'))
 }
 
 fn seen(offline: &Offline, run: &RunName, uuid: Uuid) -> driver::view::RunView {

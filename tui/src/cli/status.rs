@@ -95,14 +95,17 @@ fn fixture(context: &Context) -> Outcome {
 
 /// The run as it is seen now.
 pub(crate) async fn view(context: &Context) -> Result<Arc<RunView>, Failure> {
-    let view = if let Some(link) = context.attached().await? {
-        link.view(None).await?
-    } else {
-        let offline = Offline::open(&context.paths)?;
-        let shape = &context.loaded.shape;
-        Arc::new(offline.published(&shape.run, shape.uuid, system_clock()()).view())
-    };
+    let Some(link) = context.attached().await? else { return journaled(context) };
+    let view = link.view(None).await?;
     Ok(Arc::new(completed(context, Arc::unwrap_or_clone(view))))
+}
+
+/// The run as the journal has it.
+pub(crate) fn journaled(context: &Context) -> Result<Arc<RunView>, Failure> {
+    let offline = Offline::open(&context.paths)?;
+    let shape = &context.loaded.shape;
+    let view = offline.published(&shape.run, shape.uuid, system_clock()()).view();
+    Ok(Arc::new(completed(context, view)))
 }
 
 /// A view with commands as they are run from here, and with what the file says where the driver follows none.

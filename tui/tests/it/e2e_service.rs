@@ -168,6 +168,16 @@ fn a_stopped_driver_is_listed_as_stopped() {
     rustix::process::kill_process(process, Signal::STOP).unwrap();
     let line = until("it is stopped", || Some(listed()).filter(|line| line["state"] == "stopped"));
     assert_eq!((line["driver"].as_u64(), line["ready"].as_u64()), (Some(pid.into()), Some(1)));
+    // Whoever asks it is told so, and how it goes on; a shell that completes a word has no time to wait.
+    for words in
+        [&["status", "FILE"][..], &["explain", "web-0", "--file", "FILE"], &["down", "FILE"]]
+    {
+        let refused = world.expect(69, words);
+        assert!(refused.err.contains(&format!("process {pid}, is stopped")), "{refused:?}");
+        assert!(refused.err.contains(&format!("`kill -CONT {pid}`")), "{refused:?}");
+    }
+    let names = world.expect(0, &["names", "nodes", "--file", "FILE"]);
+    assert_eq!(names.out, "web-0\n");
     rustix::process::kill_process(process, Signal::CONT).unwrap();
     until("it is said to drive again", || Some(()).filter(|()| listed()["state"] == "converged"));
     assert_eq!(world.end_driver(Signal::TERM), 143);
