@@ -40,29 +40,43 @@ pub(crate) struct PassEntry {
 pub(crate) struct History {
     passes: Passes,
     events: Events,
-    next_event: u64,
 }
 
-impl History {
+/// The history as it is written, which knows where the newest event of each subject stands.
+#[derive(Debug, Default)]
+pub(crate) struct Chronicle {
+    history: History,
+    next_event: u64,
+    /// How many events were put into the ring.
+    pushed: u64,
+    /// Which of those is the newest of each subject; of those that left the ring some.
+    newest: BTreeMap<String, u64>,
+}
+
+impl Chronicle {
     /// Takes back the events that the journal shows, newest first.
     pub(crate) fn restore(events: Vec<EventView>, next_event: u64) -> Self {
-        let mut kept = Events::default();
-        events.into_iter().take(EVENTS).rev().for_each(|event| kept.push(Arc::new(event)));
-        Self { passes: Passes::default(), events: kept, next_event }
+        let mut kept = Self { next_event, ..Self::default() };
+        events.into_iter().take(EVENTS).rev().for_each(|event| kept.keep(event));
+        kept
+    }
+
+    /// What there is to see of it.
+    pub(crate) const fn history(&self) -> &History {
+        &self.history
     }
 
     /// Notes a pass.
     pub(crate) fn push_pass(&mut self, view: PassView, before: Vec<(LogicalNodeId, char)>) {
-        self.passes.push(Arc::new(PassEntry { view, before }));
+        self.history.passes.push(Arc::new(PassEntry { view, before }));
     }
 
     /// Notes an event; a repeat of the subject's newest one raises its count, as the journal does.
     pub(crate) fn push_event(&mut self, mut event: EventView) {
-        let newest =
-            self.events.iter().enumerate().find(|(_, known)| known.subject == event.subject);
-        let repeated =
-            newest.filter(|(_, known)| known.kind == event.kind && known.text == event.text);
-        if let Some(known) = repeated.map(|(at, _)| at).and_then(|at| self.events.get_mut(at)) {
+        let age = self.newest.get(&event.subject).and_then(|at| self.age(*at));
+        if let Some(known) = age.and_then(|age| self.history.events.get_mut(age))
+            && (&known.kind, &known.text) == (&event.kind, &event.text)
+        {
             let known = Arc::make_mut(known);
             known.count = known.count.saturating_add(1);
             known.at = event.at;
@@ -71,9 +85,28 @@ impl History {
         }
         event.seq = self.next_event;
         self.next_event = self.next_event.saturating_add(1);
-        self.events.push(Arc::new(event));
+        self.keep(event);
     }
 
+    fn keep(&mut self, event: EventView) {
+        self.newest.insert(event.subject.clone(), self.pushed);
+        self.history.events.push(Arc::new(event));
+        self.pushed = self.pushed.saturating_add(1);
+        // Now and then, so that a subject costs its share of a look through all of them.
+        if self.newest.len() > EVENTS.saturating_mul(4) {
+            let newest = std::mem::take(&mut self.newest);
+            self.newest = newest.into_iter().filter(|(_, at)| self.age(*at).is_some()).collect();
+        }
+    }
+
+    /// How many events came after the one that was put in as number `at`, as long as it is shown.
+    fn age(&self, at: u64) -> Option<usize> {
+        let later = self.pushed.saturating_sub(at).saturating_sub(1);
+        usize::try_from(later).ok().filter(|age| *age < EVENTS)
+    }
+}
+
+impl History {
     /// The passes, newest first.
     pub(crate) fn passes(&self) -> impl Iterator<Item = &PassView> {
         self.passes.iter().map(|entry| &entry.view)
@@ -142,5 +175,59 @@ pub(crate) fn letter(record: Option<&NodeRecord>) -> char {
         StageName::HandedOff => 'H',
         StageName::Dormant => 'd',
         StageName::Failed | StageName::Destroyed => 'F',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reconciler_core::{id::PassNumber, time::Timestamp};
+
+    use super::*;
+
+    fn event(subject: u64, text: u64) -> EventView {
+        EventView {
+            seq: 0,
+            at: Timestamp::default(),
+            pass: PassNumber::default(),
+            subject: format!("web-{subject}"),
+            kind: "stage".to_owned(),
+            text: text.to_string(),
+            count: 1,
+        }
+    }
+
+    /// The plain way: whoever looks for the newest event of a subject looks through all that are shown.
+    fn plainly(shown: &mut Vec<EventView>, next: &mut u64, event: EventView) {
+        let newest = shown.iter_mut().find(|known| known.subject == event.subject);
+        match newest.filter(|known| (&known.kind, &known.text) == (&event.kind, &event.text)) {
+            Some(known) => known.count += 1,
+            None => {
+                shown.insert(0, EventView { seq: *next, ..event });
+                *next += 1;
+            }
+        }
+        shown.truncate(EVENTS);
+    }
+
+    /// R202: repeats are counted where they stand, however many subjects there are and wherever a driver took over.
+    #[test]
+    fn a_repeat_of_what_is_shown_is_counted() {
+        for subjects in [1, 3, 150, 250, 2_000] {
+            let (mut shown, mut next) = (Vec::new(), 7);
+            let mut chronicle = Chronicle::restore(Vec::new(), next);
+            for n in 0..3_000_u64 {
+                let one = event((n * n) % subjects, n % 7 / 3);
+                plainly(&mut shown, &mut next, one.clone());
+                chronicle.push_event(one);
+                if n % 1_000 == 999 {
+                    chronicle = Chronicle::restore(shown.clone(), next);
+                    // A driver that takes over counts on what the journal shows, its numbers with it.
+                    let seqs: Vec<u64> = shown.iter().map(|event| event.seq).collect();
+                    assert!(chronicle.history().events().map(|event| event.seq).eq(seqs));
+                }
+            }
+            assert!(chronicle.history().events().eq(&shown), "{subjects}");
+            assert!(chronicle.newest.len() <= EVENTS * 4);
+        }
     }
 }

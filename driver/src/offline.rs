@@ -121,7 +121,7 @@ impl Offline {
             cluster: state.cluster.snapshot(),
             shape: Arc::clone(&state.shape),
             source: state.source,
-            history: state.history.clone(),
+            history: state.history.history().clone(),
             driver: None,
             file: None,
             pass: state.counters.pass,

@@ -171,7 +171,7 @@ impl State {
         let plan = planner.plan()?;
         if plan.hash != hash {
             let present = planner.view_of(&plan);
-            let moved = self.shown.moved(hash, &present, self.history.events());
+            let moved = self.shown.moved(hash, &present, self.history.history().events());
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
         self.take_checked(edit, &plan, source, (planner.needs(&plan), checked), now)

@@ -130,7 +130,7 @@ impl State {
             cluster: self.cluster.snapshot(),
             shape: Arc::clone(&self.shape),
             source: self.source,
-            history: self.history.clone(),
+            history: self.history.history().clone(),
             driver: Some(driver.clone()),
             file: file.cloned(),
             pass: self.counters.pass,

@@ -29,7 +29,7 @@ use reconciler_core::{
 
 use crate::{
     capacity::Declared,
-    history::History,
+    history::Chronicle,
     operations::{Operations, Unread},
     shown::Shown,
     state::{Counters, Mode, State},
@@ -87,7 +87,7 @@ impl State {
             queued: BTreeMap::new(),
             parked: Parked::default(),
             requeue_at: None,
-            history: History::restore(events, next_event),
+            history: Chronicle::restore(events, next_event),
             totals: Totals::default(),
             shown: Shown::default(),
             told: Vec::new(),

@@ -21,7 +21,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    capacity::Declared, history::History, operations::Operations, shown::Shown, told::Told,
+    capacity::Declared, history::Chronicle, operations::Operations, shown::Shown, told::Told,
     totals::Totals,
 };
 
@@ -74,7 +74,7 @@ pub(crate) struct State {
     /// When the next of the slots that wait for a provider may be asked again.
     pub(crate) requeue_at: Option<Timestamp>,
     /// The last passes and events.
-    pub(crate) history: History,
+    pub(crate) history: Chronicle,
     /// What was done so far, in numbers.
     pub(crate) totals: Totals,
     /// What the plans that were shown last are bound to.
