@@ -175,13 +175,13 @@ fn chains(dir: &Path, width: u64) -> Measured {
         let base = round * STEPS * width;
         let open = Commit { operations: vec![opened(operation)], ..Commit::default() };
         keep(&mut journal, open).unwrap();
-        let (start, before) = (Instant::now(), journal.syncs());
+        let (start, before) = (Instant::now(), journal.stats().syncs);
         for wave in 0..=STEPS {
             let commit = wave_commit(&journal, operation, wave, width, base);
             keep(&mut journal, commit).unwrap();
         }
         times.push(start.elapsed());
-        syncs += journal.syncs() - before;
+        syncs += journal.stats().syncs - before;
     }
     Measured { steps: STEPS * width, syncs: syncs / ROUNDS, time: median(times) }
 }
@@ -217,7 +217,7 @@ fn queue(dir: &Path) -> Measured {
     let (mut journal, recovered) = open(dir);
     keep(&mut journal, first_commit()).unwrap();
     let mut times = Vec::new();
-    let before = journal.syncs();
+    let before = journal.stats().syncs;
     for round in 0..ROUNDS {
         let start = Instant::now();
         for lane in 0..ABREAST {
@@ -230,7 +230,7 @@ fn queue(dir: &Path) -> Measured {
         }
         times.push(start.elapsed());
     }
-    let syncs = (journal.syncs() - before) / ROUNDS;
+    let syncs = (journal.stats().syncs - before) / ROUNDS;
     Measured { steps: ABREAST, syncs, time: median(times) }
 }
 

@@ -375,6 +375,7 @@ impl Loop {
         let applied = self.state.file_digest.as_deref();
         let file = self.follow.as_ref().map(|f| Arc::new(f.view(&self.state.shape, applied)));
         let now = self.now();
+        self.state.totals.store = self.store.stats();
         let published = Published {
             under_way: self.is_under_way(),
             observed: self.listings.first_round_over(),

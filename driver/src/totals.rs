@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use checkpoint::store::StoreStats;
+
 use crate::view::PassView;
 
 /// Upper bounds of the buckets of pass times, in microseconds: from a steady fleet to one that is far too slow.
@@ -18,6 +20,8 @@ pub(crate) struct Totals {
     pub(crate) failures: u64,
     /// Passes that took at most as long as the bound of the same place, and longer than that before it.
     pub(crate) took: [u64; PASS_BOUNDS.len()],
+    /// What the journal did, in the kept commits and in syncs.
+    pub(crate) store: StoreStats,
     /// Effects by the name of their action.
     pub(crate) effects: Arc<BTreeMap<&'static str, u64>>,
 }

@@ -20,8 +20,8 @@ pub use error::OpenError;
 pub use memory::MemoryStore;
 
 pub use rights::make_dir;
-pub use seam::{Commit, Committed, Shortfall, Store, StoreError, Ticket};
-pub use sqlite::{Journal, JournalLimits, JournalStats};
+pub use seam::{Commit, Committed, Shortfall, Store, StoreError, StoreStats, Ticket};
+pub use sqlite::{Journal, JournalLimits};
 
 pub(crate) use names::{SHM, WAL, beside};
 pub(crate) use open::{Beside, open_file, open_reading, open_writing};

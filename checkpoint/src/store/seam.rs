@@ -38,6 +38,22 @@ pub trait Store: Send {
 
     /// True if a plan with this hash was confirmed before.
     fn is_used(&self, hash: &PlanHash) -> bool;
+
+    /// What it has done since it was opened; nothing of a store that keeps nothing.
+    fn stats(&self) -> StoreStats {
+        StoreStats::default()
+    }
+}
+
+/// What a store has done since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Syncs of the write-ahead log and of the file; none where nothing is kept.
+    pub syncs: u64,
+    /// Commits that were kept.
+    pub commits: u64,
+    /// Rows that they touched.
+    pub rows: u64,
 }
 
 /// The number of a submitted commit; rises by one with each.

@@ -20,7 +20,7 @@ use super::{
     error::OpenError,
     open::{self, Beside},
     prune, rights,
-    seam::{Commit, Committed, Store, StoreError, Ticket},
+    seam::{Commit, Committed, Store, StoreError, StoreStats, Ticket},
     writer::{Order, Shared, Wake, Writer},
 };
 use crate::{
@@ -42,17 +42,6 @@ const QUEUE_MAX: usize = 1_024;
 pub struct JournalLimits {
     /// Most pages of 4 KiB that the file may have; beyond it writing fails as on a full disk.
     pub pages_max: Option<u32>,
-}
-
-/// What a journal has done since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JournalStats {
-    /// Syncs of the write-ahead log and of the file.
-    pub syncs: u64,
-    /// Commits that were kept.
-    pub commits: u64,
-    /// Rows that they touched.
-    pub rows: u64,
 }
 
 /// The journal of a run, owned: one writer thread behind a bounded queue.
@@ -165,20 +154,6 @@ impl Journal {
         Arc::new(move || Fence::new(shared.fence.load(Ordering::SeqCst)))
     }
 
-    /// How many syncs were made since it was opened.
-    pub fn syncs(&self) -> u64 {
-        self.shared.syncs.load(Ordering::Relaxed)
-    }
-
-    /// What was done since it was opened.
-    pub fn stats(&self) -> JournalStats {
-        JournalStats {
-            syncs: self.syncs(),
-            commits: self.shared.commits.load(Ordering::Relaxed),
-            rows: self.shared.rows.load(Ordering::Relaxed),
-        }
-    }
-
     fn order(&self, order: Order) {
         // A writer that is gone answers through `poll`, which sees its closed channel.
         self.jobs.as_ref().map(|jobs| jobs.send(order)).and_then(Result::ok).unwrap_or_default();
@@ -212,6 +187,14 @@ impl Store for Journal {
 
     fn is_used(&self, hash: &PlanHash) -> bool {
         self.shared.is_used(hash)
+    }
+
+    fn stats(&self) -> StoreStats {
+        StoreStats {
+            syncs: self.shared.syncs.load(Ordering::Relaxed),
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            rows: self.shared.rows.load(Ordering::Relaxed),
+        }
     }
 
     fn poll(&mut self) -> Option<Committed> {

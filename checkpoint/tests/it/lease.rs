@@ -6,7 +6,7 @@ use checkpoint::{
     owner::OwnerClaim,
     reader::Reader,
     step::StepWrite,
-    store::{Commit, Journal, OpenError},
+    store::{Commit, Journal, OpenError, Store as _},
 };
 use reconciler_core::{
     checkpoint::StepMark,
@@ -59,12 +59,12 @@ fn a_lease_is_finite_and_renewed_by_each_write_to_its_operation() {
     let first = lease(&dir);
     assert_eq!(first.lease.until, at(NOON + 900_000));
     assert_eq!(first.lease.owner.as_str(), "4711@here");
-    let before = journal.syncs();
+    let before = journal.stats().syncs;
     let fence = journal.fence();
     let step = Commit { at: at(NOON + 300_000), ..step_commit(1, 1, 0, fence) };
     keep(&mut journal, step).unwrap();
     assert_eq!(lease(&dir).lease.until, at(NOON + 1_200_000));
-    assert_eq!(journal.syncs(), before + 1);
+    assert_eq!(journal.stats().syncs, before + 1);
     // A clock that went back lengthens nothing: the lease ends 900 s from the present again.
     let back = Commit { at: at(NOON), ..step_commit(2, 1, 1, fence) };
     keep(&mut journal, back).unwrap();

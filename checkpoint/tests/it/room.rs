@@ -56,7 +56,7 @@ fn a_wave_costs_few_syncs_and_a_chain_one_each() {
         wave.records.extend(one.records);
     }
     assert_eq!(keep(&mut journal, wave).unwrap().len(), 64);
-    assert_eq!(journal.syncs() - chain.syncs, 1);
+    assert_eq!(journal.stats().syncs - chain.syncs, 1);
 }
 
 /// An empty commit is answered and costs nothing.
@@ -66,8 +66,8 @@ fn nothing_to_write_costs_no_sync() {
     let (mut journal, _) = open(&home.path().join("run"));
     assert!(Commit::default().is_empty());
     assert!(!step_commit(1, 1, 0, Fence::new(1)).is_empty());
-    let before = journal.syncs();
+    let before = journal.stats().syncs;
     assert!(keep(&mut journal, Commit::default()).unwrap().is_empty());
-    assert_eq!(journal.syncs(), before);
+    assert_eq!(journal.stats().syncs, before);
     assert!(journal.poll().is_none());
 }

@@ -172,6 +172,13 @@ fn about_passes(text: &mut Text, totals: &Totals) {
     ] {
         text.counter(name, help, &n);
     }
+    for (name, help, n) in [
+        ("levelhead_journal_commits_total", "Commits that were kept.", totals.store.commits),
+        ("levelhead_journal_rows_total", "Rows that they touched.", totals.store.rows),
+        ("levelhead_journal_syncs_total", "Syncs of the log and the file.", totals.store.syncs),
+    ] {
+        text.counter(name, help, &n);
+    }
     text.family("levelhead_effects_total", "counter", "Effects that were sent.");
     for (action, n) in totals.effects.iter() {
         text.sample("levelhead_effects_total", &[("action", action)], &n);

@@ -203,6 +203,9 @@ fn metrics_keep_to_the_form_and_count_what_happened() {
     let effects = "levelhead_effects_total";
     let starts = format!("{effects}{{action=\"StartBootstrap\"}}");
     assert_eq!(sample(effects, &starts), Some(4.0));
+    let syncs = of("levelhead_journal_syncs_total").unwrap();
+    let commits = of("levelhead_journal_commits_total").unwrap();
+    assert!(0.0 < syncs && syncs <= 2.0 * commits, "{syncs} syncs of {commits} commits (SD4)");
     let name = "levelhead_pass_duration_seconds";
     let all = sample(name, &format!("{name}_count"));
     assert_eq!(sample(name, &format!("{name}_bucket{{le=\"+Inf\"}}")), all);
