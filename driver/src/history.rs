@@ -199,12 +199,13 @@ mod tests {
     /// The plain way: whoever looks for the newest event of a subject looks through all that are shown.
     fn plainly(shown: &mut Vec<EventView>, next: &mut u64, event: EventView) {
         let newest = shown.iter_mut().find(|known| known.subject == event.subject);
-        match newest.filter(|known| (&known.kind, &known.text) == (&event.kind, &event.text)) {
-            Some(known) => known.count += 1,
-            None => {
-                shown.insert(0, EventView { seq: *next, ..event });
-                *next += 1;
-            }
+        let same =
+            |known: &&mut EventView| (&known.kind, &known.text) == (&event.kind, &event.text);
+        if let Some(known) = newest.filter(same) {
+            known.count += 1;
+        } else {
+            shown.insert(0, EventView { seq: *next, ..event });
+            *next += 1;
         }
         shown.truncate(EVENTS);
     }

@@ -15,6 +15,7 @@ mod remote;
 mod rights;
 mod serve;
 mod server;
+mod shared;
 mod socket;
 mod tally;
 mod tokens;

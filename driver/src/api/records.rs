@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     answer::Refused,
     limits::{NEWS_WAIT, PAGE},
-    server::Api,
+    shared::Api,
     wire::{EventsQuery, OperationsQuery},
 };
 use crate::{

@@ -19,7 +19,8 @@ use super::{
     feed::Feed,
     listen::Listen,
     rights::Guard,
-    server::{Api, router},
+    server::router,
+    shared::Api,
     socket,
     tally::Tally,
 };

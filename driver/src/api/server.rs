@@ -10,35 +10,22 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use checkpoint::paths::StatePaths;
 use tokio::time::timeout;
 
 use super::{
     answer::{Body, Refused, body},
-    feed::Feed,
     limits::{BODY_BYTES, HEAD_BYTES, NEWS_WAIT, REQUEST_TIME, Rate, WORK_COST},
     metrics, records,
     rights::{Caller, Guard},
+    shared::Api,
     tally::Tally,
     watching,
     wire::{Applied, ApplyCall, ExplainQuery, PlanCall, ReleaseCall, SnapshotQuery},
 };
 use crate::{
-    clock::Clock,
-    handle::Handle,
     refusing::refuse,
     view::{HealthView, ReadyView, RefusalKind},
 };
-
-/// What the calls work with.
-#[derive(Clone)]
-pub(super) struct Api {
-    pub(super) handle: Handle,
-    pub(super) paths: StatePaths,
-    pub(super) clock: Clock,
-    pub(super) feed: Feed,
-    pub(super) tally: Arc<Tally>,
-}
 
 /// What one listener adds to each of its calls.
 #[derive(Clone)]

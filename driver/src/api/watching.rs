@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{
     answer::Refused,
     feed::{Feed, Next, Seat, text},
-    server::Api,
+    shared::Api,
     tally::Tally,
     wire::WatchQuery,
 };

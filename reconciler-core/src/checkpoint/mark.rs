@@ -1,13 +1,7 @@
 //! Where one step stands, and what its end makes of that on the way forward and on the way back.
 
-use super::{
-    class::{CheckpointClass, CheckpointRow, RecoveryLane, row},
-    operation::{FinalizerMark, OperationCheckpoint},
-};
-use crate::{
-    effect::{ActionKind, CommandKind},
-    id::LogicalNodeId,
-};
+use super::class::{CheckpointClass, CheckpointRow, RecoveryLane, row};
+use crate::id::LogicalNodeId;
 
 /// Which way an operation goes, and the steps that it takes on that way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,37 +144,6 @@ impl StepMark {
         Self::ALL.into_iter().find(|mark| mark.row().name == name)
     }
 
-    /// How far a step of `action` that stands so has brought the last deeds of a deletion; nothing for any other step,
-    /// and for one that is in doubt or of the way back.
-    ///
-    /// A lease is given back only once nothing depends on it, and the step that gives it back is verified only when
-    /// its absence was seen: those are the two finalizers in their order.
-    pub const fn finalizer(self, action: ActionKind) -> Option<FinalizerMark> {
-        if !matches!(action, ActionKind::Command(CommandKind::DestroyLease)) {
-            return None;
-        }
-        match self {
-            Self::EffectPending => Some(FinalizerMark::Started),
-            Self::CancelledNoEffect => Some(FinalizerMark::Failed),
-            Self::Verified | Self::VerifiedAfterResume => Some(FinalizerMark::Verified),
-            Self::CancelledBeforeEffect
-            | Self::AmbiguousEffect
-            | Self::AmbiguousAfterResume
-            | Self::AcceptedWithoutEffect
-            | Self::ContextStale
-            | Self::IrreversibleEffect
-            | Self::CompensationPending
-            | Self::Compensated
-            | Self::CompensationAmbiguous
-            | Self::CompensationExhausted
-            | Self::CompensationStale
-            | Self::CompensationFailed
-            | Self::CompensationMismatch
-            | Self::CompensationUnavailable
-            | Self::RestoredHealthHold => None,
-        }
-    }
-
     /// Where a step that goes in `direction` and stood at `before` comes to when it ends as `self` says of a step
     /// forward. A mark that is of the way back already stays what it is.
     ///
@@ -232,12 +195,5 @@ impl StepCheckpoint {
     /// What recovery does.
     pub const fn lane(&self) -> RecoveryLane {
         self.mark.row().lane
-    }
-
-    /// What a step of `action` that stands so says of its operation.
-    #[must_use]
-    pub fn of_operation(self, action: ActionKind) -> OperationCheckpoint {
-        let finalizer = self.mark.finalizer(action).map(OperationCheckpoint::Finalizer);
-        finalizer.unwrap_or(OperationCheckpoint::Step(self))
     }
 }

@@ -4,9 +4,9 @@ use alloc::collections::BTreeMap;
 
 use super::{
     class::{CheckpointClass, CheckpointRow, RecoveryLane, row},
-    mark::StepCheckpoint,
+    mark::{StepCheckpoint, StepMark},
 };
-use crate::effect::ActionKind;
+use crate::effect::{ActionKind, CommandKind};
 
 /// How far the last deeds of a deletion are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,48 @@ impl FinalizerMark {
             Self::Failed => row("finalizer:failed", Finalizer, RecoveryLane::Reobserve),
             Self::Verified => row("finalizer:verified", Finalizer, RecoveryLane::Complete),
         }
+    }
+}
+
+impl StepMark {
+    /// How far a step of `action` that stands so has brought the last deeds of a deletion; nothing for any other step,
+    /// and for one that is in doubt or of the way back.
+    ///
+    /// A lease is given back only once nothing depends on it, and the step that gives it back is verified only when
+    /// its absence was seen: those are the two finalizers in their order.
+    pub const fn finalizer(self, action: ActionKind) -> Option<FinalizerMark> {
+        if !matches!(action, ActionKind::Command(CommandKind::DestroyLease)) {
+            return None;
+        }
+        match self {
+            Self::EffectPending => Some(FinalizerMark::Started),
+            Self::CancelledNoEffect => Some(FinalizerMark::Failed),
+            Self::Verified | Self::VerifiedAfterResume => Some(FinalizerMark::Verified),
+            Self::CancelledBeforeEffect
+            | Self::AmbiguousEffect
+            | Self::AmbiguousAfterResume
+            | Self::AcceptedWithoutEffect
+            | Self::ContextStale
+            | Self::IrreversibleEffect
+            | Self::CompensationPending
+            | Self::Compensated
+            | Self::CompensationAmbiguous
+            | Self::CompensationExhausted
+            | Self::CompensationStale
+            | Self::CompensationFailed
+            | Self::CompensationMismatch
+            | Self::CompensationUnavailable
+            | Self::RestoredHealthHold => None,
+        }
+    }
+}
+
+impl StepCheckpoint {
+    /// What a step of `action` that stands so says of its operation.
+    #[must_use]
+    pub fn of_operation(self, action: ActionKind) -> OperationCheckpoint {
+        let finalizer = self.mark.finalizer(action).map(OperationCheckpoint::Finalizer);
+        finalizer.unwrap_or(OperationCheckpoint::Step(self))
     }
 }
 

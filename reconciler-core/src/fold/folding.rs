@@ -161,7 +161,7 @@ impl ClusterState {
             let mut folding =
                 Folding { record, now, notes: told, settled: ended, hooked: None, quiet };
             verdict = fold(&mut folding);
-            failing = before.turned(&folding).map(|why| (revision, why));
+            failing = before.turned(folding.record).map(|why| (revision, why));
             (notes, settled, hooked) = (folding.notes, folding.settled, folding.hooked);
             verdict == Verdict::Applied
         });

@@ -2,7 +2,6 @@
 //!
 //! The table itself stands in `saga`; here is what a record before and after a fold tells it.
 
-use super::folding::Folding;
 use crate::{
     desired::OnFailure,
     effect::FailureClass,
@@ -32,8 +31,7 @@ impl Before {
     /// What went wrong, if the fold ended the attempt's way up for good as far as its update goes.
     ///
     /// A node that had been ready was verified: that it is lost later is no failure of the update.
-    pub(super) fn turned(self, f: &Folding<'_>) -> Option<Redacted> {
-        let record = &f.record;
+    pub(super) fn turned(self, record: &NodeRecord) -> Option<Redacted> {
         let failed = record.backoff.failures > self.failures && !self.was_ready;
         if !failed || record.policy.update.on_failure != OnFailure::Rollback {
             return None;

@@ -11,6 +11,7 @@ use bollard::{
     query_parameters::ListContainersOptions,
 };
 use reconciler_core::{
+    desired::ProbeKind,
     id::{Fence, IdempotencyKey, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, LeaseId},
 };
@@ -21,10 +22,9 @@ use super::{
     labels::{self, Labels, Mark},
     options::Options,
     ports::{PortPair, Ports},
-    probe::LeftBehind,
     problem::{EngineError, Problem},
     state::Run,
-    wake::Wakes,
+    wakes::Wakes,
 };
 use crate::seam::{EffectContext, ProviderPlace};
 
@@ -44,7 +44,8 @@ pub(super) struct Ground {
     pub(super) wakes: Wakes,
     /// By attempt: which request started its workload last, and when the engine did so.
     begun: Mutex<BTreeMap<Uuid, (IdempotencyKey, String)>>,
-    pub(super) left_behind: LeftBehind,
+    /// By container and kind: the command of a probe that was left behind because it took too long.
+    pub(super) left_behind: Mutex<BTreeMap<(String, ProbeKind), String>>,
 }
 
 /// One container, as the engine shows it.
@@ -88,7 +89,7 @@ impl Ground {
             ports,
             wakes,
             begun: Mutex::default(),
-            left_behind: LeftBehind::default(),
+            left_behind: Mutex::default(),
         }
     }
 

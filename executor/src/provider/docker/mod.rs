@@ -20,6 +20,7 @@ mod look;
 mod mounts;
 mod options;
 mod output;
+mod port_rule;
 mod ports;
 mod probe;
 mod problem;
@@ -29,6 +30,8 @@ mod session;
 mod state;
 mod sweep;
 mod tail;
+mod volumes;
 mod wake;
+mod wakes;
 
 pub use factory::DockerFactory;

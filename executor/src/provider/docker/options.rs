@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{
     host::{self, TlsFiles},
-    mounts::{self, Bind, Volume},
-    ports::{self, PortRule},
+    port_rule::{self, PortRule},
     reader::{Reader, is_plain},
+    volumes::{self, Bind, Volume},
 };
 use crate::seam::{OptionProblem, ProviderOptions};
 
@@ -88,9 +88,9 @@ pub(super) fn read(options: &ProviderOptions) -> (Options, Vec<OptionProblem>) {
         pull: pull(&mut reader),
         publish: publish(&mut reader),
         port_range: port_range(&mut reader),
-        ports: ports::read(&mut reader),
-        volumes: mounts::read_volumes(&mut reader),
-        binds: mounts::read_binds(&mut reader),
+        ports: port_rule::read(&mut reader),
+        volumes: volumes::read_volumes(&mut reader),
+        binds: volumes::read_binds(&mut reader),
         networks: networks(&mut reader),
         user: reader.text("user", "such as user = \"1000:1000\""),
         read_only: reader.flag("read_only"),

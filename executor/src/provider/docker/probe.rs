@@ -3,11 +3,11 @@
 //! A container for each question, as for a hook, would cost more than the node. So it is the engine's `exec`, which can
 //! be neither named nor ended: one that took too long is remembered, and no other is begun beside it.
 
-use std::{collections::BTreeMap, sync::Mutex, time::Instant};
+use std::time::Instant;
 
 use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use futures_util::StreamExt as _;
-use reconciler_core::{desired::ProbeKind, observed::ProbeAnswer, redact::Redacted};
+use reconciler_core::{observed::ProbeAnswer, redact::Redacted};
 
 use super::{
     ground::{Ground, locked},
@@ -20,9 +20,6 @@ use crate::{
 
 /// How much of what a command wrote is kept.
 const OUTPUT_MAX: usize = 64 * 1024;
-
-/// By container and kind: the command that was left behind because it took too long.
-pub(super) type LeftBehind = Mutex<BTreeMap<(String, ProbeKind), String>>;
 
 /// How a command ended.
 struct Ended {

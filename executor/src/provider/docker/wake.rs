@@ -4,10 +4,9 @@
 //! back, everybody looks.
 
 use std::{
-    collections::BTreeMap,
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -21,62 +20,6 @@ use crate::seam::Exit;
 
 /// Pauses between two tries to hear the events: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
-
-/// Who waits for the end of which container.
-#[derive(Debug, Default)]
-pub(super) struct Wakes {
-    waiting: Mutex<BTreeMap<String, Arc<Notify>>>,
-    listener: Mutex<Option<AbortHandle>>,
-}
-
-impl Wakes {
-    /// Wakes whoever waits for `id`.
-    pub(super) fn wake(&self, id: &str) {
-        if let Some(notify) = self.waiting().get(id) {
-            notify.notify_waiters();
-        }
-    }
-
-    /// Wakes whoever waits for a container that is not among `running`.
-    pub(super) fn wake_others(&self, running: &std::collections::BTreeSet<&str>) {
-        for (id, notify) in self.waiting().iter() {
-            if !running.contains(id.as_str()) {
-                notify.notify_waiters();
-            }
-        }
-    }
-
-    fn wake_all(&self) {
-        self.wake_others(&std::collections::BTreeSet::new());
-    }
-
-    /// Ends the stream of events.
-    pub(super) fn close(&self) {
-        if let Some(listener) = self.lock_listener().take() {
-            listener.abort();
-        }
-    }
-
-    fn enter(&self, id: &str) -> Arc<Notify> {
-        Arc::clone(self.waiting().entry(id.to_owned()).or_default())
-    }
-
-    fn leave(&self, id: &str, mine: &Arc<Notify>) {
-        let mut waiting = self.waiting();
-        // The map's own and that of the one who leaves: nobody else waits.
-        if Arc::strong_count(mine) <= 2 {
-            waiting.remove(id);
-        }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Notify>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_listener(&self) -> MutexGuard<'_, Option<AbortHandle>> {
-        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A wait that is over when it is dropped.
 struct Waiting {
