@@ -6,8 +6,9 @@ use reconciler_core::effect::{Certainty, CommandKind, EffectFailure, FailureClas
 use super::{
     book::Call,
     dice::Dice,
+    event::Event,
     land::{Land, Origin},
-    laws::Event,
+    laws,
     scene::{Scene, Stage},
     story::{Fate, Moment},
 };
@@ -60,7 +61,7 @@ impl Stage {
             let (slot, ordinal) = (&call.slot, call.attempt.ordinal);
             let how = fate.map_or(String::new(), |fate| format!(" to be {fate:?}"));
             scene.tell(&format!("driver {life} asks {} of {slot} #{ordinal}{how}", kind.as_str()));
-            scene.check(&Event::Entered(&call));
+            laws::check(scene, &Event::Entered(&call));
             let nth = scene.book.calls.iter().filter(|c| c.attempt == call.attempt).count();
             let mut dice = Dice::new(scene.seed, (ctx.attempt.uuid.as_bytes(), kind, nth));
             scene.book.entered(&call);
@@ -92,7 +93,7 @@ impl Stage {
             let what = if done.is_ok() { "done" } else { "not done" };
             scene.tell(&format!("{what}: {} of {}", call.kind.as_str(), call.slot));
             if done.is_ok() {
-                scene.check(&Event::Applied { call: &call, new });
+                laws::check(scene, &Event::Applied { call: &call, new });
                 scene.book.applied(&call);
             }
             scene.dies_at(Moment::AfterEffect, call.life);

@@ -8,15 +8,6 @@ use super::{
     scene::Scene,
 };
 
-/// What is wrong with the workloads of a slot.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ailment {
-    /// Until when, in milliseconds of the story.
-    pub(crate) until: u64,
-    /// True if they cannot be asked, false if they answer badly.
-    pub(crate) mute: bool,
-}
-
 /// What a workload says when it is asked.
 pub(crate) fn answer(scene: &mut Scene, ask: &ProbeAsk) -> ProbeAnswer {
     let attempt = ask.request.attempt.uuid;

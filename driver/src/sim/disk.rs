@@ -23,8 +23,9 @@ use super::{
     bug::Bug,
     bug_journal::{says_at_once, sealed, taken_over, torn},
     dice::Dice,
+    event::{Event, Written},
     land::Origin,
-    laws::{Event, Written},
+    laws,
     scene::{Scene, Stage},
     story::Moment,
 };
@@ -235,7 +236,7 @@ fn keep_whole(scene: &mut Scene, (life, mine): (usize, Fence), commit: Commit) -
         let numbers = scene.book.newest;
         let written = Written { life, mine, commit: &kept, before: &before, all: &all, numbers };
         scene.tell(&written.to_string());
-        scene.check(&Event::Written(&written));
+        laws::check(scene, &Event::Written(&written));
         let shape = scene.disk.shape().map(|row| Arc::clone(&row.shape));
         scene.book.wrote(&kept, shape.as_deref());
         disown(scene, &before);

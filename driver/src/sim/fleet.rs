@@ -18,6 +18,12 @@ pub(crate) const RUN: Uuid = Uuid::from_bytes([0x51; 16]);
 /// The wall clock at the beginning of every story, in milliseconds; far enough from zero for jumps back.
 pub(crate) const DAWN_MS: u64 = 1_000_000_000;
 
+/// Effects under way at once, at most: fewer than most fleets have nodes, so that some wait for a place.
+pub(crate) const PARALLELISM: u32 = 4;
+
+/// The names of the providers of every story.
+pub(crate) const NAMES: [&str; 2] = ["strict", "lax"];
+
 /// The name of that run.
 pub(crate) fn run_name() -> RunName {
     "sim".parse().expect("a run may be called so")

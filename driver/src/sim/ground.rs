@@ -21,13 +21,11 @@ use reconciler_core::{
 use super::{
     act::Doing,
     ailing::answer,
+    fleet::NAMES,
     land::{Land, Origin, Thing, doubt, endpoint, handle, lease_id, refusal, session_of},
     scene::{Scene, Stage},
     story::{Fate, Sight},
 };
-
-/// The names of the providers of every story.
-pub(crate) const NAMES: [&str; 2] = ["strict", "lax"];
 
 /// One provider as one driver has it.
 pub(crate) struct Ground {

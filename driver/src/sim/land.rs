@@ -12,10 +12,16 @@ use reconciler_core::{
 };
 use tokio::sync::watch;
 
-use super::{
-    ailing::Ailment,
-    story::{Fate, Sight},
-};
+use super::story::{Fate, Sight};
+
+/// What is wrong with the workloads of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ailment {
+    /// Until when, in milliseconds of the story.
+    pub(crate) until: u64,
+    /// True if they cannot be asked, false if they answer badly.
+    pub(crate) mute: bool,
+}
 
 /// How a thing came to be; of what nobody could know, nobody is asked to have known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use reconciler_core::{
 
 use super::{
     book::Call,
+    event::Event,
+    fleet::PARALLELISM,
     land::{Origin, lease_id},
-    laws::Event,
-    life::PARALLELISM,
     scene::Scene,
 };
 

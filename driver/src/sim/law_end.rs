@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reconciler_core::{observed::NodeRecord, reconcile::reconcile};
 
-use super::{law_effect::owns, laws::Event, scene::Scene};
+use super::{event::Event, law_effect::owns, scene::Scene};
 use crate::looping::Loop;
 
 type Verdict = Result<(), String>;

@@ -9,7 +9,7 @@ use reconciler_core::{
 };
 
 use super::{
-    laws::{Event, Written},
+    event::{Event, Written},
     scene::Scene,
 };
 

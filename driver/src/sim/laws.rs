@@ -1,75 +1,15 @@
 //! The registry of invariants: each law with what it comes from, held against every event of a story.
 //!
 //! A law sees the event, the world, what is synced, and the book; of the driver's own state it sees only what
-//! [`Event::Stepped`] shows. What each law asks stands in the `law_` files.
+//! [`Event::Stepped`](super::event::Event::Stepped) shows. What each law asks stands in the `law_` files.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::fmt;
 
-use checkpoint::store::Commit;
-use reconciler_core::{
-    id::{Fence, LogicalNodeId, OperationId, PassNumber, StepId},
-    observed::NodeRecord,
+use super::{
+    event::{Broken, Event},
+    law_effect, law_end, law_journal,
+    scene::Scene,
 };
-
-use super::{book::Call, law_effect, law_end, law_journal, scene::Scene};
-use crate::looping::Loop;
-
-/// Something that laws are held against.
-pub(crate) enum Event<'a> {
-    /// An effect came to a provider.
-    Entered(&'a Call),
-    /// An effect took hold.
-    Applied {
-        call: &'a Call,
-        /// True if there is one thing more.
-        new: bool,
-    },
-    /// A commit was synced.
-    Written(&'a Written<'a>),
-    /// A driver took the run, and has done nothing yet.
-    Began { driver: &'a Loop },
-    /// A driver did all that it could do at a moment.
-    Stepped { life: usize, driver: &'a Loop },
-    /// The faults are over and the run rests.
-    Settled { driver: &'a Loop },
-}
-
-/// A commit that was synced.
-pub(crate) struct Written<'a> {
-    pub(crate) life: usize,
-    /// The fence of its driver.
-    pub(crate) mine: Fence,
-    pub(crate) commit: &'a Commit,
-    /// The records of its slots before it.
-    pub(crate) before: &'a BTreeMap<LogicalNodeId, Option<Arc<NodeRecord>>>,
-    /// Every record before it, where it has intents.
-    pub(crate) all: &'a [Arc<NodeRecord>],
-    /// The newest numbers before it.
-    pub(crate) numbers: (PassNumber, OperationId, StepId),
-}
-
-impl fmt::Display for Written<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Commit { records, steps, intents, operations, shape, events, .. } = self.commit;
-        write!(f, "driver {} writes", self.life)?;
-        if let Some(row) = shape {
-            write!(f, " generation {}", row.shape.generation)?;
-        }
-        let counts = [
-            (records.len(), "records"),
-            (steps.len(), "results"),
-            (intents.len(), "intents"),
-            (operations.len(), "operations"),
-        ];
-        for (n, what) in counts.iter().filter(|(n, _)| *n > 0) {
-            write!(f, " {n} {what}")?;
-        }
-        for event in events {
-            write!(f, "\n          | {}: {}", event.subject, event.text)?;
-        }
-        Ok(())
-    }
-}
 
 /// What a law says of an event: why it is broken, if it is.
 pub(crate) type Check = fn(&Scene, &Event<'_>) -> Result<(), String>;
@@ -167,8 +107,15 @@ pub const LAWS: [Law; 25] = [
     law("steady-writes-nothing", "R73", "a settled run decides nothing", law_end::steady),
 ];
 
-/// The first law that `event` breaks, and why.
-pub(crate) fn broken(scene: &Scene, event: &Event<'_>) -> Option<(&'static str, String)> {
+/// Holds every law against an event; the first that breaks is kept.
+pub(crate) fn check(scene: &mut Scene, event: &Event<'_>) {
+    if scene.broken.is_some() {
+        return;
+    }
     let broken = |law: &Law| Some((law.name, (law.check)(scene, event).err()?));
-    LAWS.iter().find_map(broken)
+    if let Some((law, why)) = LAWS.iter().find_map(broken) {
+        let at = scene.now();
+        scene.tell(&format!("BROKEN {law}: {why}"));
+        scene.broken = Some(Broken { law, why, at });
+    }
 }

@@ -9,9 +9,10 @@ use super::{
     bug::Bug,
     bug_ground::faulty,
     disk::SimStore,
-    fleet::{RUN, run_name},
+    event::Event,
+    fleet::{PARALLELISM, RUN, run_name},
     ground::grounds,
-    laws::Event,
+    laws,
     operator::Operator,
     scene::{Fortune, Scene, Seen, Stage},
 };
@@ -19,9 +20,6 @@ use crate::{
     Begin, Content, Followed, Ground, Options, config::Catalogue, inbox::Wake, looping::Loop,
     start_on,
 };
-
-/// Effects under way at once, at most: fewer than most fleets have nodes, so that some wait for a place.
-pub(crate) const PARALLELISM: u32 = 4;
 
 /// How long the world must have been still before a run counts as settled: two listings of each provider.
 const QUIET_MS: u64 = 70_000;
@@ -101,7 +99,7 @@ fn options(stage: &Stage) -> Options {
 /// Steps the loop until its end.
 async fn live(stage: &Stage, number: usize, mut driver: Loop, mut operator: Operator) {
     let mut news = stage.with(|scene| scene.news.subscribe());
-    stage.with(|scene| scene.check(&Event::Began { driver: &driver }));
+    stage.with(|scene| laws::check(scene, &Event::Began { driver: &driver }));
     driver.begin();
     loop {
         if stage.is_dead(number) {
@@ -151,7 +149,7 @@ async fn hang(stage: &Stage, number: usize) {
 fn stepped(scene: &mut Scene, number: usize, driver: &Loop) {
     let now = scene.now();
     scene.book.stepped(now);
-    scene.check(&Event::Stepped { life: number, driver });
+    laws::check(scene, &Event::Stepped { life: number, driver });
     if scene.broken.is_some() {
         // A driver that spins would keep the story from its end.
         return scene.kill(number);
@@ -166,7 +164,7 @@ fn stepped(scene: &mut Scene, number: usize, driver: &Loop) {
     let resting = decided && under_way == 0 && driver.facts.is_empty();
     let seen = Seen::of(driver, published.state(), resting, scene.wall());
     if scene.settles && seen.settled() && scene.now() - scene.stirred_at >= QUIET_MS {
-        scene.check(&Event::Settled { driver });
+        laws::check(scene, &Event::Settled { driver });
         scene.over = true;
     }
     scene.seen = Some(seen);

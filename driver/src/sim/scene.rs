@@ -6,7 +6,9 @@ use std::{
 };
 
 use checkpoint::store::MemoryStore;
-use reconciler_core::{observed::ClusterState, reconcile::standing, time::Timestamp};
+use reconciler_core::{
+    effect::ExitStatus, observed::ClusterState, reconcile::standing, time::Timestamp,
+};
 use tokio::{
     sync::{mpsc::UnboundedSender, watch},
     time::Instant,
@@ -15,10 +17,9 @@ use tokio::{
 use super::{
     book::Book,
     bug::Bug,
+    event::Broken,
     fleet::DAWN_MS,
     land::{Land, Thing},
-    laws::{self, Event},
-    run::Broken,
     story::{Input, Moment, Story},
 };
 use crate::{looping::Loop, view::RunState};
@@ -267,15 +268,13 @@ impl Scene {
         self.trace.push_str(&line);
     }
 
-    /// Holds every law against an event; the first that breaks is kept.
-    pub(crate) fn check(&mut self, event: &Event<'_>) {
-        if self.broken.is_some() {
-            return;
-        }
-        if let Some((law, why)) = laws::broken(self, event) {
-            let at = self.now();
-            self.tell(&format!("BROKEN {law}: {why}"));
-            self.broken = Some(Broken { law, why, at });
-        }
+    /// The workload on a lease ends, if it runs.
+    pub(crate) fn exit(&mut self, id: &str, code: i32) {
+        let Some(thing) = self.land.things.get_mut(id).filter(|thing| thing.runs()) else { return };
+        thing.exit = Some(ExitStatus::Code(code));
+        let attempt = thing.attempt;
+        self.book.causes.insert(attempt);
+        self.tell(&format!("{id} ends with {code}"));
+        self.stir();
     }
 }

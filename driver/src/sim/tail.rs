@@ -6,11 +6,7 @@ use std::time::Duration;
 use reconciler_core::desired::GroupKind;
 use tokio::time::Instant;
 
-use super::{
-    run::{Broken, Cast, exit},
-    scene::Scene,
-    story::Input,
-};
+use super::{cast::Cast, event::Broken, scene::Scene, story::Input};
 
 /// How long the run has by itself: longer than any deadline of any policy.
 const ALONE: Duration = Duration::from_mins(30);
@@ -79,7 +75,7 @@ fn finish_jobs(scene: &mut Scene) {
     };
     let jobs = scene.land.things.iter().filter(|(_, thing)| job(thing));
     for id in jobs.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-        exit(scene, &id, 0);
+        scene.exit(&id, 0);
     }
 }
 

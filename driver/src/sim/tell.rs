@@ -8,7 +8,7 @@ use reconciler_core::{
 
 use super::{
     dice::Dice,
-    ground::NAMES,
+    fleet::NAMES,
     story::{Fate, Group, Input, Moment, Sight, Story, Timed},
 };
 
