@@ -12,6 +12,7 @@ mod health;
 mod hooks;
 mod leaf;
 mod note;
+mod probed;
 mod pull;
 mod record;
 mod rollout;

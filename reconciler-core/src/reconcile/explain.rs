@@ -12,6 +12,7 @@ use core::fmt;
 
 use super::{
     blockers::Blocker,
+    known::Known,
     reason::{Reason, Rung},
     sight::Sight,
     trials,
@@ -28,17 +29,6 @@ use crate::{
     redact::Redacted,
     time::Timestamp,
 };
-
-/// What a fact says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Known {
-    /// A text.
-    Text(String),
-    /// A number.
-    Count(u64),
-    /// A time.
-    At(Timestamp),
-}
 
 /// A slot explained in full.
 #[derive(Clone, Debug, PartialEq, Eq)]

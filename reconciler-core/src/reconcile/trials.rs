@@ -3,7 +3,7 @@
 use alloc::{format, string::ToString, vec::Vec};
 use core::fmt;
 
-use super::explain::Known;
+use super::known::Known;
 use crate::{
     desired::{Probe, ProbeKind},
     observed::{NodeRecord, ProbeVerdict, Trial},
