@@ -10,10 +10,10 @@ use driver::view::{PlanView, VIEW_SCHEMA};
 use reconciler_core::id::PlanHash;
 
 use super::{
-    args::Going,
     context::Context,
     converge,
     exit::{Exit, Failure, Outcome, chain},
+    flags::Going,
     plan,
 };
 

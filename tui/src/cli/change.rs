@@ -3,10 +3,10 @@
 use driver::view::Edit;
 
 use super::{
-    args::{Confirming, Going},
     context::Context,
     converge,
     exit::{Exit, Outcome},
+    flags::{Confirming, Going},
     plan,
 };
 

@@ -18,9 +18,9 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    args::Global,
     context::{Context, who},
     exit::{Exit, Failure, Outcome, chain},
+    global::Global,
     ground::Ground,
     out,
     values::{Palette, Screen},
@@ -159,7 +159,7 @@ fn color(global: &Global, how: &Screen) -> Color {
 }
 
 fn when(global: &Global) -> Color {
-    use super::args::When;
+    use super::global::When;
     match global.color {
         When::Always => Color::Sixteen,
         When::Never => Color::Mono,

@@ -24,8 +24,9 @@ use reconciler_core::{
 };
 
 use super::{
-    args::Global,
+    absolute::absolute,
     exit::{Exit, Failure, chain},
+    global::Global,
     greet, logging, out,
     remote::{self, Named},
 };
@@ -244,13 +245,6 @@ fn journaled(global: &Global) -> Option<(RunName, Uuid)> {
     let paths = StatePaths::new(absolute(global.state_dir.as_deref()?).ok()?);
     let is_driven = Offline::is_driven(&paths).ok()?;
     is_driven.then(|| Offline::open(&paths).ok()?.identity())?
-}
-
-/// The directory with its whole path.
-pub(crate) fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(dir).map_err(|error| {
-        Failure::new(Exit::Usage, format!("cannot use {}: {error}", dir.display()))
-    })
 }
 
 /// Who changes things, for the journal.

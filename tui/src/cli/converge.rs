@@ -14,10 +14,10 @@ use reconciler_core::id::{Generation, PlanHash};
 use tokio::time::Instant;
 
 use super::{
-    args::Going,
     attach::{self, Session},
     context::{Context, who},
     exit::{Exit, Failure, Outcome},
+    flags::Going,
     logging, out, plan, plan_text,
     progress::Progress,
     signals::{Stops, exit_of},

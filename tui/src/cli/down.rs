@@ -3,10 +3,10 @@
 use driver::view::Edit;
 
 use super::{
-    args::{Confirming, Going},
     change,
     context::Context,
     exit::Outcome,
+    flags::{Confirming, Going},
 };
 
 /// Takes everything down.

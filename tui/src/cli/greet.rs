@@ -37,7 +37,7 @@ pub(crate) async fn answer(
             return Err(Failure::new(Exit::Unavailable, text).hint(hint));
         }
         Some(pid) => out::note(format!("waiting for the driver, process {pid}, to answer")),
-        None => out::note("waiting for the driver to answer".to_owned()),
+        None => out::note("waiting for the driver to answer"),
     }
     Ok(answers.await)
 }

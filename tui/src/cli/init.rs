@@ -6,8 +6,8 @@ use driver::config;
 use reconciler_core::id::{RunName, Uuid};
 
 use super::{
-    args::Global,
     exit::{Exit, Failure, Outcome},
+    global::Global,
     out,
 };
 use crate::place::Place;

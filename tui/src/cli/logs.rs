@@ -19,6 +19,7 @@ use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
     logs_elsewhere::{self, Wish},
+    logs_shown::show,
     out,
     signals::{Stops, exit_of},
 };
@@ -134,26 +135,6 @@ fn part(file: &mut File, start: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(end.saturating_sub(start)).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Prints text of a file or another source; its name comes before the first of it.
-pub(super) fn show(context: &Context, path: &Path, text: &str, first: bool) {
-    if context.global.json {
-        for line in plain(text).lines() {
-            out::line(serde_json::json!({"file": path, "line": line}).to_string());
-        }
-        return;
-    }
-    if first && !text.is_empty() {
-        out::note(format!("== {}", path.display()));
-    }
-    out::raw(plain(text).as_bytes());
-}
-
-/// Text that cannot move a cursor or colour a terminal; line ends and tabs stay.
-fn plain(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    text.chars().filter(|c| (!c.is_control() && !turns(*c)) || matches!(c, '\n' | '\t')).collect()
 }
 
 /// Where the last `lines` lines of a file begin; looks at its last mebibyte at most.

@@ -12,7 +12,7 @@ use reconciler_core::id::{LogicalNodeId, ProviderName};
 use super::{
     context::Context,
     exit::{Exit, Failure},
-    logs::show,
+    logs_shown::show,
 };
 
 /// How much is asked for.

@@ -7,12 +7,15 @@ use driver::config::Catalogue;
 
 use super::{
     apply,
-    args::{AloneVerb, Cli, Global, Powering, RunVerb, Verb},
+    args::{AloneVerb, Cli, RunVerb, Verb},
     completions, console,
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
-    explain, export, init, journal, logs, man, names, next, node, out, ownership, plan,
+    explain, export,
+    flags::Powering,
+    global::Global,
+    init, journal, logs, man, names, next, node, out, ownership, plan,
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,

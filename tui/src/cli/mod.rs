@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, everything else to stderr; the exit codes are those of `exit`.
 
+mod absolute;
 mod apply;
 mod args;
 mod attach;
@@ -17,6 +18,7 @@ mod events;
 mod exit;
 mod explain;
 mod export;
+mod flags;
 mod global;
 mod greet;
 mod ground;
@@ -25,6 +27,7 @@ mod journal;
 mod logging;
 mod logs;
 mod logs_elsewhere;
+mod logs_shown;
 mod main;
 mod man;
 mod names;

@@ -8,9 +8,9 @@ use driver::{
 };
 
 use super::{
-    args::Global,
     context::Context,
     exit::{Exit, Failure, Outcome},
+    global::Global,
     out, status,
 };
 use driver::config::Catalogue;

@@ -3,7 +3,7 @@
 use driver::view::Edit;
 use reconciler_core::id::GroupId;
 
-use super::{args::Powering, change, context::Context, exit::Outcome};
+use super::{change, context::Context, exit::Outcome, flags::Powering};
 
 /// What is asked for.
 pub(crate) enum Ask {

@@ -10,10 +10,10 @@ use driver::{
 use reconciler_core::id::OperationId;
 
 use super::{
-    args::Powering,
     change,
     context::Context,
     exit::{Exit, Outcome},
+    flags::Powering,
     out,
     recovery_args::RecoveryCommand,
     style,

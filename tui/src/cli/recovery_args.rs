@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use reconciler_core::id::OperationId;
 
-use super::args::{FileFlag, Powering};
+use super::flags::{FileFlag, Powering};
 
 /// What is done with an operation.
 #[derive(Debug, Subcommand)]

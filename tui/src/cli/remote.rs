@@ -5,7 +5,7 @@ use std::{fs, io::Read as _, path::Path};
 use driver::api::{Client, Credentials, RemoteError};
 
 use super::{
-    context::absolute,
+    absolute::absolute,
     exit::{Exit, Failure, chain},
     values::Attach,
 };

@@ -8,8 +8,8 @@ use reconciler_core::id::{RunName, Uuid};
 use serde_json::{Value, json};
 
 use super::{
-    args::Global,
     exit::{Exit, Failure, Outcome, chain},
+    global::Global,
     greet::is_stopped,
     out,
 };

@@ -4,10 +4,10 @@ use driver::view::Edit;
 use reconciler_core::id::GroupId;
 
 use super::{
-    args::{Confirming, Going},
     change,
     context::Context,
     exit::{Exit, Failure, Outcome},
+    flags::{Confirming, Going},
 };
 
 /// Sets `counts`.

@@ -9,9 +9,9 @@ use driver::{
 };
 
 use super::{
-    args::FileFlag,
     context::Context,
     exit::{Exit, Failure, Outcome, chain},
+    flags::FileFlag,
     out, style,
 };
 

@@ -3,7 +3,7 @@
 use driver::view::Edit;
 use reconciler_core::id::GroupId;
 
-use super::{args::Powering, change, context::Context, exit::Outcome, values::UpdateWhat};
+use super::{change, context::Context, exit::Outcome, flags::Powering, values::UpdateWhat};
 
 /// Does `what` to the updates of `groups`.
 pub(crate) async fn run(

@@ -6,8 +6,8 @@ use driver::config::{self, Catalogue};
 use reconciler_core::{desired::RunNodeGroupSpec, id::GroupId};
 
 use super::{
-    args::Global,
     exit::{Exit, Outcome},
+    global::Global,
     out,
 };
 

@@ -7,7 +7,7 @@ use reconciler_core::{id::PlanHash, time::Millis};
 
 use super::{
     super::{
-        context::absolute,
+        absolute::absolute,
         exit::{Exit, Failure, Outcome, chain},
         out,
     },

@@ -16,9 +16,9 @@ use reconciler_core::{
 
 use super::{
     super::{
-        args::Global,
-        context::absolute,
+        absolute::absolute,
         exit::{Exit, Failure, chain},
+        global::Global,
     },
     args::Where,
 };

@@ -10,7 +10,7 @@ use reconciler_core::id::PlanHash;
 
 use super::{
     super::{
-        context::absolute,
+        absolute::absolute,
         exit::{Exit, Failure, Outcome, chain},
         out, style,
     },

@@ -1,7 +1,7 @@
 //! From a verb on the journal to its file.
 
 use super::{
-    super::{args::Global, exit::Outcome},
+    super::{exit::Outcome, global::Global},
     args::JournalVerb,
     backup, compact, inspect,
     place::Place,

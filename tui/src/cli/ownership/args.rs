@@ -8,7 +8,7 @@ use reconciler_core::{
     ownership::{ControllerId, HandoffTarget},
 };
 
-use crate::cli::args::FileFlag;
+use crate::cli::flags::FileFlag;
 
 /// What to do with ownership.
 #[derive(Debug, Subcommand)]
