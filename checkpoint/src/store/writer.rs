@@ -31,9 +31,9 @@ use crate::{
 const BATCH_MAX: usize = 256;
 /// Pages in the write-ahead log that are worth moving when nothing else is to be done.
 const IDLE_PAGES: u32 = 256;
-/// Pages in the write-ahead log at which they are moved at once: 4 MiB, which bounds the log, a restart, and how long a
+/// Pages in the write-ahead log at which they are moved at once: 2 MiB, which bounds the log, a restart, and how long a
 /// commit waits for the move. A log that goes back to its start is written faster than one that grows.
-const BUSY_PAGES: u32 = 1_024;
+const BUSY_PAGES: u32 = 512;
 /// How long the queue must be empty to count as idle.
 const IDLE_AFTER: Duration = Duration::from_millis(250);
 /// How long to wait for the lock of an operation: who takes one over holds it for one transaction.
