@@ -40,6 +40,7 @@ mod probes_bounds;
 mod probes_told;
 mod reasons;
 mod redaction;
+mod returning;
 mod revisions;
 mod rollout;
 mod rollout_ends;
