@@ -45,5 +45,6 @@ mod e2e_secrets_faces;
 mod e2e_service;
 mod e2e_sweep;
 mod e2e_waiting;
+mod guides;
 mod ward;
 mod world;
