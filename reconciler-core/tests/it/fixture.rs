@@ -9,7 +9,8 @@ use reconciler_core::{
     fold::Fact,
     hold::{Hold, HoldCode},
     observed::{
-        Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeRecord, Retry, StageName,
+        Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeRecord, NodeStage, Retry,
+        SessionStage, StageName,
     },
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -188,8 +189,54 @@ fn every_failure_has_a_word() {
     ];
     for class in all {
         let mut record = in_stage(&shape(&[("web", 1)]), "web-0", stage(StageName::Failed));
-        if let reconciler_core::observed::NodeStage::Failed { failure, .. } = &mut record.stage {
+        if let NodeStage::Failed { failure, .. } = &mut record.stage {
             failure.class = class;
+        }
+        let _same = there_and_back(&state([record]));
+    }
+}
+
+/// Every reason of a deletion has a word of its own, and the word reads back (R165).
+#[test]
+fn every_deletion_has_a_word() {
+    use DeleteReason as D;
+    // The next one, so that a new reason cannot be forgotten here.
+    let next = |reason| match reason {
+        D::Undesired => Some(D::Replaced),
+        D::Replaced => Some(D::Failed),
+        D::Failed => Some(D::Rerun),
+        D::Rerun => None,
+    };
+    for reason in core::iter::successors(Some(D::Undesired), |reason| next(*reason)) {
+        let mut record = in_stage(&shape(&[("web", 1)]), "web-0", stage(StageName::Dormant));
+        record.deletion = Some(Deletion { reason, since: at(1) });
+        let _same = there_and_back(&state([record]));
+    }
+}
+
+/// Every stage of a session has a word of its own, and the word reads back.
+#[test]
+fn every_stage_of_a_session_has_a_word() {
+    use SessionStage as S;
+    let next = |stage| match stage {
+        S::Created => Some(S::StdoutStreaming),
+        S::StdoutStreaming => Some(S::BootChecking),
+        S::BootChecking => Some(S::SwactorStarting),
+        S::SwactorStarting => Some(S::WaitingForSwactorJoin),
+        S::WaitingForSwactorJoin => Some(S::Converged),
+        S::Converged => Some(S::Closed),
+        S::Closed => Some(S::BootCheckFailed),
+        S::BootCheckFailed => Some(S::StartFailed),
+        S::StartFailed => Some(S::SwactorJoinFailed),
+        S::SwactorJoinFailed => Some(S::StreamError),
+        S::StreamError => Some(S::Cancelled),
+        S::Cancelled => None,
+    };
+    for reached in core::iter::successors(Some(S::Created), |stage| next(*stage)) {
+        let shape = shape(&[("web", 1)]);
+        let mut record = in_stage(&shape, "web-0", stage(StageName::BootstrapRunning));
+        if let NodeStage::BootstrapRunning { session, .. } = &mut record.stage {
+            session.stage = reached;
         }
         let _same = there_and_back(&state([record]));
     }
