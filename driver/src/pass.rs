@@ -175,11 +175,8 @@ impl State {
         now: Timestamp,
     ) -> Vec<GroupId> {
         let mut reverts = Vec::new();
-        for (group, mut change) in changes {
-            if let RolloutChange::Begin { reverts, .. } = &mut change {
-                // Under an operation that goes back, an update is the way back, and is not reverted either.
-                *reverts |= self.operations.get(&group).is_some_and(Open::goes_back);
-            }
+        for (group, change) in changes {
+            let change = change.under(self.operations.get(&group).is_some_and(Open::goes_back));
             if matches!(change, RolloutChange::Revert { .. }) {
                 reverts.push(group.clone());
             }

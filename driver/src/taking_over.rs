@@ -12,9 +12,9 @@ use reconciler_core::{
     fold::Fact,
     hold::{Hold, HoldCode},
     id::{AttemptId, GroupId, LogicalNodeId, OperationId},
-    observed::{GroupState, NodeRecord},
     reconcile::RolloutChange,
     redact::Redacted,
+    saga,
     time::Timestamp,
 };
 
@@ -69,19 +69,16 @@ impl State {
 
     /// The attempts of a group that are looked at before it is taken back.
     pub(crate) fn doubtful_of(&self, group: &GroupId) -> Vec<(LogicalNodeId, AttemptId)> {
-        let records = self.cluster.group(group).map(AsRef::as_ref);
-        let attempts = records.into_iter().flat_map(GroupState::records).flat_map(|r| r.attempts());
-        let doubtful = |one: &&NodeRecord| {
-            one.ambiguity.is_some()
-                || one.hold.is_some()
-                || one.missing_since.or(one.suspect_since).is_some()
-        };
-        attempts.filter(doubtful).map(|one| (one.slot.clone(), one.attempt)).collect()
+        let attempts = saga::doubtful(self.cluster.group(group).map(AsRef::as_ref));
+        attempts.map(|one| (one.slot.clone(), one.attempt)).collect()
     }
 
     /// Takes the operation of `group` back under a plan of its own; the answer is to be journaled.
     fn take_back_handed(&mut self, group: &GroupId, now: Timestamp) -> Result<Commit, Why> {
-        self.no_doubt_about(group)?;
+        let state = self.cluster.group(group).map(AsRef::as_ref);
+        if let Some(left) = saga::left_to_person(state, self.cluster.rollout(group)) {
+            return Err(Why::Person(left.code, left.text));
+        }
         let Some(operation) = self.operations.of(group) else { return Ok(Commit::default()) };
         let who = format!("the driver, which operation {operation} was handed over to");
         let source = Source { face: Face::Driver, who };
@@ -91,52 +88,6 @@ impl State {
             Err(refusal) if self.doubted(group).is_some() => Err(Why::Doubt(refusal.message)),
             Err(refusal) => Err(Why::Person(HoldCode::HandedOver, refusal.message)),
         }
-    }
-
-    /// What a driver does not decide by itself: a hold that says something else, a slot whose ownership or history is
-    /// in doubt, a hook that has completed.
-    fn no_doubt_about(&self, group: &GroupId) -> Result<(), Why> {
-        let person = |text: String| Why::Person(HoldCode::HandedOver, text);
-        let state = self.cluster.group(group);
-        let hold = state.and_then(|state| state.hold());
-        if let Some(hold) = hold.filter(|hold| hold.code != HoldCode::HandedOver) {
-            return Err(Why::Person(hold.code, hold.text.to_string()));
-        }
-        let attempts = state.map(AsRef::as_ref).into_iter().flat_map(GroupState::records);
-        for one in attempts.flat_map(|record| record.attempts()) {
-            let Some(hold) = one.hold.as_ref().filter(|hold| is_doubt(hold.code)) else { continue };
-            return Err(person(format!("{} is held: {}", one.slot, hold.code.as_str())));
-        }
-        let hooked = self.cluster.rollout(group).and_then(|rollout| rollout.hooked.as_ref());
-        hooked.map_or(Ok(()), |hooked| {
-            let text = format!(
-                "the {} hook of {} completed, and nothing takes back what it did",
-                hooked.point.as_str(),
-                hooked.slot
-            );
-            Err(Why::Person(HoldCode::IrreversibleHook, text))
-        })
-    }
-}
-
-/// True for a hold of a slot that says that it is not known whose or what it is.
-const fn is_doubt(code: HoldCode) -> bool {
-    match code {
-        HoldCode::Unrecognised
-        | HoldCode::NewerFence
-        | HoldCode::DuplicateIdentity
-        | HoldCode::HookUnknown
-        | HoldCode::ExitUnknown => true,
-        HoldCode::CrashLoop
-        | HoldCode::Refused
-        | HoldCode::Implausible
-        | HoldCode::MassUnhealthy
-        | HoldCode::CleanupRefused
-        | HoldCode::UpdateStalled
-        | HoldCode::IrreversibleHook
-        | HoldCode::RestoredHealthFailed
-        | HoldCode::PlanningIncomplete
-        | HoldCode::HandedOver => false,
     }
 }
 

@@ -97,6 +97,27 @@ impl HoldCode {
         }
     }
 
+    /// True for what holds a slot because it is not known whose it is, or what has become of it.
+    pub const fn is_doubt(self) -> bool {
+        match self {
+            Self::Unrecognised
+            | Self::NewerFence
+            | Self::DuplicateIdentity
+            | Self::HookUnknown
+            | Self::ExitUnknown => true,
+            Self::CrashLoop
+            | Self::Refused
+            | Self::Implausible
+            | Self::MassUnhealthy
+            | Self::CleanupRefused
+            | Self::UpdateStalled
+            | Self::IrreversibleHook
+            | Self::RestoredHealthFailed
+            | Self::PlanningIncomplete
+            | Self::HandedOver => false,
+        }
+    }
+
     /// True for what holds a group because its update has failed: another update, or none, ends it.
     pub const fn is_of_update(self) -> bool {
         matches!(self, Self::UpdateStalled | Self::IrreversibleHook | Self::RestoredHealthFailed)

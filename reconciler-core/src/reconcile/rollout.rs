@@ -51,6 +51,18 @@ pub enum RolloutChange {
     End,
 }
 
+impl RolloutChange {
+    /// The same change under an operation that goes back, if `goes_back`: an update that begins there is the way back,
+    /// and is not reverted either (D10).
+    #[must_use]
+    pub fn under(mut self, goes_back: bool) -> Self {
+        if let Self::Begin { reverts, .. } = &mut self {
+            *reverts |= goes_back;
+        }
+        self
+    }
+}
+
 /// Decides what becomes of one group's update.
 pub(super) fn decide(
     known: Option<&Rollout>,

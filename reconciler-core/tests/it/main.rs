@@ -15,6 +15,7 @@ mod fold_workload;
 mod fold_young;
 mod fuzz;
 mod gates;
+mod handover;
 mod holds;
 mod hooks;
 mod hooks_doubt;
