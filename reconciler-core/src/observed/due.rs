@@ -15,7 +15,9 @@ pub fn next_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
 
 fn own_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
     let observation = record.policy.update.observation;
-    let observed = record.ready_since().filter(|_| observation > Millis::ZERO);
+    // What does not serve proves nothing by waiting: an answer of its probe is what changes that.
+    let unready = record.is_unready();
+    let observed = record.ready_since().filter(|_| observation > Millis::ZERO && !unready);
     let stage = match &record.stage {
         // A cleanup compares with none of its stage's times.
         _ if record.deletion.is_some() => [None, None],
@@ -25,12 +27,13 @@ fn own_due(record: &NodeRecord, now: Timestamp) -> Option<Timestamp> {
         NodeStage::BootstrapRunning { settle_at, .. } => {
             [Some(*settle_at), Some(record.since.after(record.policy.timeouts.bootstrap))]
         }
-        NodeStage::HandedOff { stable_at, .. } => [Some(*stable_at), None],
+        NodeStage::HandedOff { stable_at, .. } if !unready => [Some(*stable_at), None],
         NodeStage::New
         | NodeStage::LeaseRequested
         | NodeStage::LeaseCreated { endpoint: Some(_), .. }
         | NodeStage::EndpointKnown { .. }
         | NodeStage::SwactorJoined { .. }
+        | NodeStage::HandedOff { .. }
         | NodeStage::Dormant { .. }
         | NodeStage::Failed { .. }
         | NodeStage::Destroyed { .. } => [None, None],

@@ -263,8 +263,9 @@ impl Sight<'_> {
                 facts.push(("joined at", Known::At(*settle_at)));
                 facts.push(("given up at", Known::At(record.since.after(timeouts.bootstrap))));
             }
-            NodeStage::HandedOff { member, stable_at, .. } => {
-                facts.push(("ready since", Known::At(member.ready_at)));
+            // While its readiness fails it proves nothing: neither time is meant then.
+            NodeStage::HandedOff { stable_at, .. } if record.is_ready() => {
+                facts.extend(record.ready_since().map(|at| ("ready since", Known::At(at))));
                 facts.push(("stable at", Known::At(*stable_at)));
             }
             NodeStage::SwactorJoined { session, .. } => {
@@ -273,6 +274,7 @@ impl Sight<'_> {
             NodeStage::New
             | NodeStage::LeaseRequested
             | NodeStage::EndpointKnown { .. }
+            | NodeStage::HandedOff { .. }
             | NodeStage::Dormant { .. }
             | NodeStage::Failed { .. }
             | NodeStage::Destroyed { .. } => {}

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use reconciler_core::{
-    desired::ProbeKind,
+    desired::{Policy, ProbeKind},
     fixture::{Catalogue, parse, print},
     observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
     plan::Scope,
+    reconcile::{Explanation, Known, explain, reconcile},
     time::Millis,
 };
 
 use crate::{
-    fleet::{RUN, T0, at, in_stage, of, stage, state},
+    fleet::{RUN, T0, at, in_stage, of, slot, stage, state},
     plan_steps::plan_of,
     probes::{answer, failed, probed, ready, unknown, web},
 };
@@ -70,4 +71,39 @@ fn trials_read_back() {
     let kept = serde_json::to_string(&*of(&state, "web-0")).expect("it can be written");
     let back: NodeRecord = serde_json::from_str(&kept).expect("it can be read");
     assert_eq!(back.health, of(&state, "web-0").health);
+}
+
+/// P7, R162: a node that joined and whose readiness fails is said neither to be ready since then nor to become stable,
+/// and nothing of it falls due; once it serves it is told from when.
+#[test]
+fn who_does_not_serve_is_not_ready_since() {
+    let policy = probed(&[ProbeKind::Readiness]);
+    let mut policy = Policy { stable: Millis::from_secs(10), ..policy };
+    policy.update.observation = Millis::from_secs(10);
+    let shape = web(1, &policy);
+    let mut state = state([in_stage(&shape, "web-0", stage(StageName::HandedOff))]);
+    let told = |state: &ClusterState, now| {
+        let plan = reconcile(state, &shape, now);
+        let reason = plan.reasons.first().map(|(_, reason)| reason);
+        explain(&slot("web-0"), reason, state, &shape, now)
+    };
+    let at_once = at(1_000);
+    let names = |told: &Explanation| told.facts.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    for given in [None, Some(failed()), Some(failed()), Some(failed())] {
+        let _counted =
+            given.map(|given| answer(&mut state, "web-0", ProbeKind::Readiness, given, at_once));
+        let told = told(&state, at_once);
+        let names = names(&told);
+        assert!(!names.contains(&"ready since") && !names.contains(&"stable at"), "{told}");
+        assert_eq!((told.due, state.next_due()), (None, None), "{told}");
+    }
+    for _ in 0..2 {
+        let _counted =
+            answer(&mut state, "web-0", ProbeKind::Readiness, ProbeAnswer::Passed, at(2_000));
+    }
+    let told = told(&state, at(2_000));
+    let known = |name| told.facts.iter().find(|(of, _)| *of == name).map(|(_, known)| known);
+    assert_eq!(known("ready since"), Some(&Known::At(at(2_000))), "{told}");
+    assert_eq!(known("stable at"), Some(&Known::At(at(12_000))), "{told}");
+    assert_eq!((told.due, state.next_due()), (Some(at(12_000)), Some(at(12_000))));
 }
