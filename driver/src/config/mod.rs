@@ -18,6 +18,7 @@ mod load;
 mod mask;
 mod placeholder;
 mod policy;
+mod probe_times;
 mod probes;
 mod provider;
 mod quantity;

@@ -10,7 +10,9 @@ use reconciler_core::{
 use super::{
     boot::Boot,
     diagnostic::Report,
-    hooks, keys, probes,
+    hooks, keys,
+    probe_times::Bounds,
+    probes,
     reader::Section,
     setting::{Setting, contradiction},
     update,
@@ -36,13 +38,14 @@ pub(super) fn read(
         let message = "`settle` and `stable` are both zero: no node would ever prove itself";
         contradiction(&settle, &stable, message, out);
     }
-    let timeouts = timeouts(&policy, &settle, &grace, boot, out);
+    let (timeouts, bootstrap) = timeouts(&policy, &settle, &grace, boot, out);
     let lost = policy.whole("max_lost_per_pass", 1..=limits::GROUP_COUNT_MAX, out);
     // What cannot join in time at all was told above.
     let joins = Some(&settle).filter(|settle| settle.value < timeouts.bootstrap);
-    let update = update::read(&policy, joins, out);
+    let (update, progress) = update::read(&policy, joins, out);
     let hooks = hooks::read(&policy, boot, capabilities, out);
-    let probes = probes::read(&policy, boot, capabilities, out);
+    let bounds = Bounds { bootstrap, progress };
+    let probes = probes::read(&policy, boot, capabilities, &bounds, out);
     Policy {
         restart,
         timeouts,
@@ -77,13 +80,14 @@ fn restart(policy: &Section<'_>, out: &mut Report) -> RestartPolicy {
     }
 }
 
+/// The timeouts, and that of the bootstrap as it stands in the file.
 fn timeouts(
     policy: &Section<'_>,
     settle: &Setting,
     grace: &Setting,
     boot: &Boot,
     out: &mut Report,
-) -> Timeouts {
+) -> (Timeouts, Setting) {
     let section = policy.sub("timeouts", &keys::TIMEOUTS, out);
     let mut read = |key: &'static str, default: Millis| {
         let setting = Setting::new(key, section.duration(key, out).as_ref(), default);
@@ -112,11 +116,12 @@ fn timeouts(
             contradiction(&verify, &bootstrap, message, out);
         }
     }
-    Timeouts {
+    let timeouts = Timeouts {
         create: create.value,
         endpoint: endpoint.value,
         bootstrap: bootstrap.value,
         cancel: cancel.value,
         destroy: destroy.value,
-    }
+    };
+    (timeouts, bootstrap)
 }

@@ -13,7 +13,9 @@ use toml::{Spanned, de::DeValue};
 use super::{
     boot::{self, Boot},
     diagnostic::{Diagnostic, Report},
-    keys, quantity,
+    keys,
+    probe_times::{Bounds, Times},
+    quantity,
     reader::{At, Section},
     setting::Setting,
     suggest::listed,
@@ -21,17 +23,25 @@ use super::{
 
 const CHECK_HINT: &str = "write one of exec = [\"…\"], http = \"/path\" and tcp = \"PORT\"";
 
-/// Reads `probes`; `capabilities` are absent if the provider itself is in doubt.
+/// Reads `probes` of a group whose times are bounded by `bounds`; `capabilities` are absent if the provider itself is
+/// in doubt.
 pub(super) fn read(
     policy: &Section<'_>,
     boot: &Boot,
     capabilities: Option<&Capabilities>,
+    bounds: &Bounds,
     out: &mut Report,
 ) -> Probes {
     let section = policy.sub("probes", &keys::PROBES, out);
+    let mut liveness = None;
     let mut read = |kind: ProbeKind| {
         let value = section.raw(kind.as_str())?;
-        one(value, boot, capabilities, out)
+        let (probe, times) = one(value, boot, capabilities, out);
+        times.check(kind, bounds, out);
+        if kind == ProbeKind::Liveness {
+            liveness = Some(times);
+        }
+        probe
     };
     let probes = Probes {
         startup: read(ProbeKind::Startup),
@@ -39,7 +49,7 @@ pub(super) fn read(
         readiness: read(ProbeKind::Readiness),
         budget: LivenessBudget::default(),
     };
-    Probes { budget: budget(&section, &probes, out), ..probes }
+    Probes { budget: budget(&section, liveness.as_ref(), out), ..probes }
 }
 
 /// Who joins by its probes has one that says when.
@@ -57,7 +67,7 @@ pub(super) fn check_join(
     }
 }
 
-fn budget(section: &Section<'_>, probes: &Probes, out: &mut Report) -> LivenessBudget {
+fn budget(section: &Section<'_>, liveness: Option<&Times>, out: &mut Report) -> LivenessBudget {
     let default = LivenessBudget::default();
     let restarts = section.whole("liveness_restarts", 0..=limits::LIVENESS_RESTARTS_MAX, out);
     let window = section.duration("liveness_window", out);
@@ -65,15 +75,16 @@ fn budget(section: &Section<'_>, probes: &Probes, out: &mut Report) -> LivenessB
     setting.refuse_zero("no replacement would ever count", out);
     let given = restarts.as_ref().map(|given| &given.span);
     let given = given.or_else(|| window.as_ref().map(|given| &given.span));
-    if let Some(span) = given.filter(|_| probes.liveness.is_none()) {
+    if let Some(span) = given.filter(|_| liveness.is_none()) {
         let message = "a budget for liveness is declared, and no liveness probe";
         let hint = "declare `liveness`, or leave the budget out";
         out.push(Diagnostic::new(span.clone(), message).hint(hint));
     }
-    LivenessBudget {
-        restarts: restarts.map_or(default.restarts, |given| given.value),
-        window: setting.value,
+    let restarts = restarts.map_or(default.restarts, |given| given.value);
+    if let Some(times) = liveness.filter(|_| restarts > 0) {
+        times.check_window(&setting, out);
     }
+    LivenessBudget { restarts, window: setting.value }
 }
 
 fn one(
@@ -81,7 +92,7 @@ fn one(
     boot: &Boot,
     capabilities: Option<&Capabilities>,
     out: &mut Report,
-) -> Option<Arc<Probe>> {
+) -> (Option<Arc<Probe>>, Times) {
     let section = Section::open(value, &keys::PROBE, out);
     let check = check(&section, value, boot, capabilities, out);
     let initial_delay = section.duration("initial_delay", out);
@@ -102,14 +113,24 @@ fn one(
     let most = limits::PROBE_THRESHOLD_MAX;
     let successes = section.whole("successes", 1..=most, out);
     let failures = section.whole("failures", 1..=most, out);
-    Some(Arc::new(Probe {
-        check: check?,
-        initial_delay: initial_delay.map_or(Millis::ZERO, |given| given.value),
-        interval: interval.map_or(limits::PROBE_INTERVAL, |given| given.value),
-        timeout: timeout.value,
+    let times = Times {
+        at: value.span(),
+        initial_delay: Setting::new("initial_delay", initial_delay.as_ref(), Millis::ZERO),
+        interval: Setting::new("interval", interval.as_ref(), limits::PROBE_INTERVAL),
+        timeout,
         successes: successes.map_or(limits::PROBE_SUCCESSES, |given| given.value),
-        failures: failures.map_or(limits::PROBE_FAILURES, |given| given.value),
-    }))
+    };
+    let probe = check.map(|check| {
+        Arc::new(Probe {
+            check,
+            initial_delay: times.initial_delay.value,
+            interval: times.interval.value,
+            timeout: times.timeout.value,
+            successes: times.successes,
+            failures: failures.map_or(limits::PROBE_FAILURES, |given| given.value),
+        })
+    });
+    (probe, times)
 }
 
 fn bounded(key: &str, given: Option<&At<Millis>>, most: Millis, out: &mut Report) {

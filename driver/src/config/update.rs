@@ -14,12 +14,13 @@ use super::{
 const AMOUNT_HINT: &str =
     "write a number of nodes, such as 1, or a share in quotes, such as \"25%\"";
 
-/// Reads `policy.update` of a group whose nodes count as joined after `settle`, if they can join at all.
+/// Reads `policy.update` of a group whose nodes count as joined after `settle`, if they can join at all, and how
+/// long it may make no progress as it stands in the file.
 pub(super) fn read(
     policy: &Section<'_>,
     settle: Option<&Setting>,
     out: &mut Report,
-) -> UpdatePolicy {
+) -> (UpdatePolicy, Setting) {
     let section = policy.sub("update", &keys::UPDATE, out);
     let default = UpdatePolicy::default();
     let mode = mode(&section, out);
@@ -64,14 +65,15 @@ pub(super) fn read(
         let message = "an update would run out of time before its first node can have joined";
         contradiction(settle, &deadline, message, out);
     }
-    UpdatePolicy {
+    let update = UpdatePolicy {
         mode,
         max_surge,
         max_unavailable,
         progress_deadline: deadline.value,
         observation: observation.value,
         on_failure: on_failure(&section, out),
-    }
+    };
+    (update, deadline)
 }
 
 fn mode(section: &Section<'_>, out: &mut Report) -> UpdateMode {

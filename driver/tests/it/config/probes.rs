@@ -24,8 +24,9 @@ fn every_probe_is_read_and_what_is_left_out_is_the_default() {
     let probes = read(
         "startup = { exec = [\"./up\", \"{port:http}\"], interval = \"100ms\", failures = 100 }\n\
          liveness = { tcp = \"http\" }\n\
-         readiness = { http = \"/ready?deep=1\", initial_delay = \"24h\", timeout = \"30s\", successes = 2 }\n\
-         liveness_restarts = 0\nliveness_window = \"10m\"\n",
+         readiness = { http = \"/ready?deep=1\", initial_delay = \"24h\", interval = \"30s\", timeout = \"30s\", successes = 2 }\n\
+         liveness_restarts = 0\nliveness_window = \"10m\"\n\
+         [group.web.policy.update]\nprogress_deadline = \"25h\"\n",
     );
     let exec = ProbeCheck::Exec { argv: vec!["./up".to_owned(), "{port:http}".to_owned()] };
     let startup = probes.startup.expect("a probe");
@@ -56,6 +57,83 @@ fn no_probe_replaces_a_node() {
     }
 }
 
+/// One problem is found, there, and with a hint.
+fn refused(lines: &str, message: &str, place: (usize, usize)) {
+    let found = problems(&text(lines));
+    let [problem] = found.as_slice() else {
+        panic!("{} problems instead of one for {lines}: {found:#?}", found.len());
+    };
+    assert!(problem.message.contains(message), "{lines}: {}", problem.message);
+    assert_eq!((problem.line, problem.column), place, "{lines}: {problem:?}");
+    assert!(problem.hint.is_some(), "{lines} gives no hint");
+}
+
+/// R132, R172, R176: times of a probe that contradict each other, or the group that waits for it, are refused where
+/// they stand; what only just fits is not.
+#[test]
+fn times_that_contradict_each_other_are_refused() {
+    let update =
+        |deadline: &str| format!("[group.web.policy.update]\nprogress_deadline = \"{deadline}\"\n");
+    let timeouts =
+        |bootstrap: &str| format!("[group.web.policy.timeouts]\nbootstrap = \"{bootstrap}\"\n");
+    let late = "before its startup probe can have passed";
+    let slow = "before its first node can have passed";
+    let rows = [
+        // An answer that may take longer than the time to the next question.
+        (
+            "liveness = { tcp = \"http\", timeout = \"11s\" }\n".to_owned(),
+            "from one question",
+            (10, 38),
+        ),
+        (
+            "liveness = { tcp = \"http\", interval = \"2s\", timeout = \"3s\" }\n".to_owned(),
+            "from one question",
+            (10, 39),
+        ),
+        // A startup that outlasts the bootstrap: by its delay, by its interval, by how often it is to pass.
+        (
+            format!("startup = {{ tcp = \"http\", initial_delay = \"50s\" }}\n{}", timeouts("1m")),
+            late,
+            (10, 43),
+        ),
+        ("startup = { tcp = \"http\", interval = \"1h\" }\n".to_owned(), late, (10, 38)),
+        (
+            format!("startup = {{ tcp = \"http\", successes = 8 }}\n{}", timeouts("70s")),
+            late,
+            (10, 11),
+        ),
+        // Probes that cannot pass while an update still waits for them.
+        (
+            format!("readiness = {{ tcp = \"http\", interval = \"1m\" }}\n{}", update("1m")),
+            slow,
+            (10, 40),
+        ),
+        ("liveness = { tcp = \"http\", initial_delay = \"5m\" }\n".to_owned(), slow, (10, 44)),
+        // A budget that forgets between two questions.
+        (
+            "liveness = { tcp = \"http\" }\nliveness_window = \"9s\"\n".to_owned(),
+            "forgotten before the next question",
+            (11, 19),
+        ),
+    ];
+    for (lines, message, place) in rows {
+        refused(&lines, message, place);
+    }
+    let sound = [
+        "liveness = { tcp = \"http\", timeout = \"10s\" }\nliveness_window = \"10s\"\n".to_owned(),
+        // The time of an answer that the file does not speak of is cut short by nobody.
+        "readiness = { tcp = \"http\", interval = \"100ms\" }\n".to_owned(),
+        format!("startup = {{ tcp = \"http\", successes = 8 }}\n{}", timeouts("71s")),
+        format!("readiness = {{ tcp = \"http\", interval = \"1m\" }}\n{}", update("61s")),
+        // Without a replacement there is nothing to forget.
+        "liveness = { tcp = \"http\" }\nliveness_restarts = 0\nliveness_window = \"9s\"\n"
+            .to_owned(),
+    ];
+    for lines in sound {
+        let _probes = read(&lines);
+    }
+}
+
 #[test]
 fn a_probe_that_cannot_be_asked_is_refused_at_its_place() {
     let rows = [
@@ -76,10 +154,13 @@ fn a_probe_that_cannot_be_asked_is_refused_at_its_place() {
         ),
         ("startup = { tcp = \"http\", port = \"http\" }\n", "stands behind `tcp`", 10, 34),
         ("startup = { tcp = \"http\", timeout = \"0s\" }\n", "answer in time", 10, 37),
-        ("startup = { tcp = \"http\", timeout = \"31s\" }\n", "30s at most", 10, 37),
+        (
+            "startup = { tcp = \"http\", interval = \"40s\", timeout = \"31s\" }\n",
+            "30s at most",
+            10,
+            55,
+        ),
         ("startup = { tcp = \"http\", interval = \"99ms\" }\n", "every 100ms at most", 10, 38),
-        ("startup = { tcp = \"http\", interval = \"25h\" }\n", "1d at most", 10, 38),
-        ("startup = { tcp = \"http\", initial_delay = \"25h\" }\n", "1d at most", 10, 43),
         ("startup = { tcp = \"http\", failures = 0 }\n", "failures", 10, 38),
         ("startup = { tcp = \"http\", successes = 101 }\n", "successes", 10, 39),
         ("startup = { tcp = \"http\", shell = true }\n", "shell", 10, 27),
@@ -87,13 +168,12 @@ fn a_probe_that_cannot_be_asked_is_refused_at_its_place() {
         ("liveness = { tcp = \"http\" }\nliveness_window = \"0s\"\n", "would ever count", 11, 19),
     ];
     for (lines, message, line, column) in rows {
-        let found = problems(&text(lines));
-        let [problem] = found.as_slice() else {
-            panic!("{} problems instead of one for {lines}: {found:#?}", found.len());
-        };
-        assert!(problem.message.contains(message), "{lines}: {}", problem.message);
-        assert_eq!((problem.line, problem.column), (line, column), "{lines}: {problem:?}");
-        assert!(problem.hint.is_some(), "{lines} gives no hint");
+        refused(lines, message, (line, column));
+    }
+    let timely = "[group.web.policy.update]\nprogress_deadline = \"30h\"\n";
+    for key in ["interval", "initial_delay"] {
+        let lines = format!("readiness = {{ tcp = \"http\", {key} = \"25h\" }}\n{timely}");
+        refused(&lines, "1d at most", (10, 32 + key.len()));
     }
     let long = format!("startup = {{ exec = [{}] }}\n", "\"a\", ".repeat(129));
     assert!(problems(&text(&long))[0].message.contains("128 texts"));
