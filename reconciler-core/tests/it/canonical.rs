@@ -22,6 +22,28 @@ fn strings_escape_what_they_must() {
     let controls = "\u{0}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}";
     let want = "\"\\u0000\\b\\t\\n\\u000b\\f\\r\\u001f\u{7f}\"";
     assert_eq!(Canon::text(controls).write(), want);
+    for (one, escaped) in [("\"", "\\\""), ("\\", "\\\\"), ("\u{1f}", "\\u001f"), (" ", " ")] {
+        assert_eq!(Canon::text(one).write(), format!("\"{escaped}\""), "alone");
+    }
+}
+
+/// A refusal names the first byte that does not fit.
+#[test]
+fn a_refusal_has_its_place() {
+    let at = |text: &str| read(text).map_err(|error| (error.at, error.what)).expect_err(text);
+    assert_eq!(at("null null"), (4, "something follows the value"));
+    let other = "it is written in another than the canonical way";
+    assert_eq!(at("{\"b\":null,\"a\":null}"), (2, other));
+    assert_eq!(at("\"\\u0041\""), (1, other));
+}
+
+/// The value behind an option that names a secret goes; behind a plain word of that name it stays.
+#[test]
+fn only_an_option_announces_its_value() {
+    let list = |items: [&str; 2]| Canon::list(items.map(Canon::text)).redacted().write();
+    assert_eq!(list(["--token", "x"]), r#"["--token","[redacted]"]"#);
+    assert_eq!(list(["token", "x"]), r#"["token","x"]"#);
+    assert_eq!(list(["--verbose", "x"]), r#"["--verbose","x"]"#);
 }
 
 /// Numbers are texts: no counter can lose its last digits.

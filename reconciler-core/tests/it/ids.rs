@@ -98,7 +98,8 @@ fn bad_slots_and_digests_are_refused() {
     assert_eq!(slot("web-1-0").group.as_str(), "web-1");
     let uuid = "07070707-0707-0707-0707-070707070707";
     assert_eq!(uuid.parse(), Ok(RUN));
-    let cases = [uuid.replace('-', ""), uuid.replace('7', "g"), uuid.replace('-', "+")];
+    let moved = "0707070-70707-0707-0707-070707070707".to_owned();
+    let cases = [uuid.replace('-', ""), uuid.replace('7', "g"), uuid.replace('-', "+"), moved];
     assert!(cases.iter().all(|text| text.parse::<Uuid>().is_err()));
     let digest = "ab".repeat(32);
     assert!(digest.parse::<PlanHash>().is_ok_and(|hash| hash.short() == "abababababab"));

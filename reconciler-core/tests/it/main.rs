@@ -1,6 +1,7 @@
 //! The laws and tables of the pure part, proved from outside by its public surface alone.
 
 mod brakes;
+mod candidate;
 mod canonical;
 mod checkpoints;
 mod clock;
@@ -46,9 +47,11 @@ mod revisions;
 mod rollout;
 mod rollout_ends;
 mod rollout_frozen;
+mod rollout_observed;
 mod saga;
 mod shapes;
 mod thing;
 mod told;
 mod trace;
+mod words;
 mod world;

@@ -70,6 +70,10 @@ fn what_is_no_secret_stays() {
         ("https://me:x@host/p?q=1", "https://[redacted]@host/p?q=1"),
         ("a=1 token=x b=2", "a=1 token=[redacted] b=2"),
         ("monkey=1 keyboard:2", "monkey=1 keyboard:2"),
+        // What comes first in a word goes first, and what follows it goes as well.
+        ("token=https://me:x@host/p", "token=[redacted]"),
+        ("https://me:x@host/?token=y", "https://[redacted]@host/?token=[redacted]"),
+        ("{\\\"token\\\":\\\"my x\\\",\\\"n\\\":1}", "{\\\"token\\\":[redacted] ,\\\"n\\\":1}"),
         ("a\tb\nc\r\nd", "a b c  d"),
     ];
     for (text, want) in rows {
@@ -94,6 +98,20 @@ fn the_bound_holds() {
             assert_eq!(clean.as_str().ends_with('~'), letter.len() * n > limits::TEXT_LEN_MAX);
         }
     }
+}
+
+/// What is too long is cut between words; only a long word is cut itself.
+#[test]
+fn a_cut_leaves_whole_words() {
+    let words = "word ".repeat(400);
+    let clean = Redacted::new(&words);
+    assert!(
+        clean.as_str().ends_with("word ~")
+            && words.starts_with(clean.as_str().trim_end_matches('~'))
+    );
+    let clean = Redacted::new(&format!("a {}", "x".repeat(3_000)));
+    assert_eq!(clean.as_str().len(), limits::TEXT_LEN_MAX - 1);
+    assert!(clean.as_str().starts_with("a x") && clean.as_str().ends_with("x~"));
 }
 
 /// Keys that name a secret, and keys that only look like it.

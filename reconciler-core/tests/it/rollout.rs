@@ -63,7 +63,7 @@ pub(crate) fn rung(plan: &ReconcilePlan, text: &str) -> Rung {
 }
 
 /// Nodes of `image` in these stages, in the order of their indices.
-fn nodes(stages: &[StageName], image: &str, policy: &Policy) -> Vec<NodeRecord> {
+pub(crate) fn nodes(stages: &[StageName], image: &str, policy: &Policy) -> Vec<NodeRecord> {
     let count = u32::try_from(stages.len()).expect("few");
     let shape = web(1, count, image, policy);
     let one = |(index, name): (usize, &StageName)| {
@@ -73,7 +73,7 @@ fn nodes(stages: &[StageName], image: &str, policy: &Policy) -> Vec<NodeRecord> 
 }
 
 /// A record with a second attempt in `stage`, made for `shape`.
-fn beside(
+pub(crate) fn beside(
     mut record: NodeRecord,
     shape: &ClusterShape,
     ordinal: u64,
