@@ -2,7 +2,6 @@
 //!
 //! What each verb does stands in its own file.
 
-use crate::mutants::Shard;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -47,13 +46,10 @@ pub(crate) enum Verb {
         #[arg(long, requires = "counts")]
         demand: bool,
     },
-    /// Change the core one place at a time, and see whether a test notices; slow.
+    /// Change the core one place at a time, and see whether a test notices; takes an hour or so.
     Mutants {
         /// Files of the core, such as `reconciler-core/src/time.rs`; all of them when absent.
         files: Vec<String>,
-        /// Every sixteenth mutant from the fourth on, as 3/16: always the same ones, and some of every file.
-        #[arg(long, value_name = "NTH/OF")]
-        shard: Option<Shard>,
     },
     /// Open the console on the local example.
     Demo,

@@ -46,7 +46,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Diagram { check } => diagram::run(&shell, check),
         Verb::Bench { name, counts: true, demand } => counts::run(&shell, name.as_deref(), demand),
         Verb::Bench { name, .. } => bench::run(&shell, name.as_deref()),
-        Verb::Mutants { files, shard } => mutants::run(&shell, &files, shard),
+        Verb::Mutants { files } => mutants::run(&shell, &files),
         Verb::Demo => demo::run(&shell),
         Verb::Sim { seeds, seed } => sim::run(&shell, seeds, seed),
         Verb::Replay { file } => sim::replay(&shell, &file),

@@ -94,23 +94,24 @@ impl Shell {
         Ok(())
     }
 
-    /// Says the command, runs it, and returns its exit code; none if a signal ended it.
-    pub(crate) fn exit_code(&self, plain: &Plain) -> Result<Option<i32>> {
-        Self::say(&format!("$ {plain}"))?;
-        let status = self.command(plain)?.status();
-        Ok(status.with_context(|| format!("could not start `{plain}`"))?.code())
-    }
-
     /// Says the command, runs it, and returns what it printed.
     pub(crate) fn read(&self, plain: &Plain) -> Result<String> {
+        let (ended_well, told) = self.told(plain)?;
+        if !ended_well {
+            bail!("`{plain}` failed");
+        }
+        Ok(told)
+    }
+
+    /// Says the command, runs it, and returns whether it succeeded, and what it printed.
+    pub(crate) fn told(&self, plain: &Plain) -> Result<(bool, String)> {
         Self::say(&format!("$ {plain}"))?;
         let mut command = self.command(plain)?;
         let output = command.stderr(Stdio::inherit()).output();
         let output = output.with_context(|| format!("could not start `{plain}`"))?;
-        if !output.status.success() {
-            bail!("`{plain}` failed: {}", output.status);
-        }
-        String::from_utf8(output.stdout).with_context(|| format!("`{plain}` printed no UTF-8"))
+        let told = String::from_utf8(output.stdout);
+        let told = told.with_context(|| format!("`{plain}` printed no UTF-8"))?;
+        Ok((output.status.success(), told))
     }
 
     /// Whether the command can be run here at all; silent, for probing tools.
