@@ -3,7 +3,7 @@
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
     id::LogicalNodeId,
-    observed::{ClusterState, NodeRecord, NodeStage},
+    observed::{ClusterState, NodeRecord, NodeStage, Side},
 };
 
 /// What happens to a slot.
@@ -72,7 +72,14 @@ fn existing(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<(ChangeKin
     if record.revision != wanted.revision {
         return Some((ChangeKind::Replace, "what a node of its group is has changed"));
     }
-    of_its_revision(record, wanted)
+    of_its_revision(record, wanted).or_else(|| beside(record, wanted))
+}
+
+/// A node that stays while the attempt beside it does not: what an update put there ends where the group goes back.
+fn beside(record: &NodeRecord, wanted: &RunNodeGroupSpec) -> Option<(ChangeKind, &'static str)> {
+    let second = record.side(Side::Second)?;
+    let ends = second.deletion.is_none() && second.revision != wanted.revision;
+    ends.then_some((ChangeKind::Repair, "it stays, and the candidate beside it is ended"))
 }
 
 /// The same for a node that keeps its revision, since the update of its group moves nothing at present.
