@@ -165,6 +165,10 @@ impl State {
         now: Timestamp,
     ) -> Result<Confirming, Refusal> {
         if used {
+            // That what was recovered is open no more says more than that its hash was used.
+            if let Edit::Recover { operation, verb } = edit {
+                self.recovered(*operation, *verb)?;
+            }
             return Err(stale("this plan was confirmed before; a plan is good for one use"));
         }
         let planner = self.planner(edit, now)?;

@@ -73,7 +73,7 @@ impl Published {
 
     /// How the run stands: costs the number of groups if it is as it should be, else that of nodes.
     pub fn state(&self) -> RunState {
-        if self.driver.is_some() && !self.proving && self.standing().converged {
+        if self.driver.is_some() && self.is_settled() && self.standing().converged {
             return RunState::Converged;
         }
         self.state_by(&self.outlook(&self.decided()))
@@ -87,13 +87,18 @@ impl Published {
     pub(crate) fn state_by(&self, outlook: &Outlook) -> RunState {
         if self.driver.is_none() {
             RunState::Unattended
-        } else if outlook.outstanding.is_empty() && !self.proving {
+        } else if outlook.outstanding.is_empty() && self.is_settled() {
             RunState::Converged
         } else if outlook.is_stuck() && !self.under_way {
             RunState::Held
         } else {
             RunState::Converging
         }
+    }
+
+    /// True if nothing is left to be looked at: before the first look, what is known says nothing about what is there.
+    const fn is_settled(&self) -> bool {
+        self.observed && !self.proving
     }
 
     /// The digest-free facts that a face needs to look a slot up.

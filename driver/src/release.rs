@@ -153,7 +153,7 @@ impl State {
         };
         let Some(confirm) = confirm else { return Ok((view, None)) };
         if confirm != hash {
-            let hint = format!("the holds as they stand are confirmed by {hash}");
+            let hint = format!("levelhead release {subject} --confirm {hash}");
             let message =
                 format!("the holds on {subject} are not the ones that this hash confirms");
             return Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Stale, message) });

@@ -169,8 +169,10 @@ impl Loop {
         // One sync for all that the passes of this turn have to write; it begins before anybody is told or shown.
         self.store.flush();
         // Who waits for the end of what was under way is told when that is over.
-        let over = self.publisher.borrow().under_way && !self.is_under_way();
-        if std::mem::take(&mut self.unpublished) || over {
+        let shown = self.publisher.borrow().clone();
+        let over = shown.under_way && !self.is_under_way();
+        let looked = !shown.has_looked() && self.listings.first_round_over();
+        if std::mem::take(&mut self.unpublished) || over || looked {
             self.publish();
         }
         Ok(())
