@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::{
     care::succeed,
-    codec::{num, time},
+    codec::time,
     event::Subject,
     lease,
     oplock::OperationLock,
@@ -89,13 +89,6 @@ pub struct HandedOff {
     pub attached: usize,
 }
 
-/// True if an operation can be taken back, or is being taken back already.
-fn has_way_back(conn: &Connection, id: OperationId) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM operation WHERE id = ?1 \
-               AND (compensation IS NOT NULL OR direction = 'rollback')";
-    conn.prepare_cached(sql)?.exists([num(id.get())])
-}
-
 impl Handoff<'_> {
     /// Hands it over.
     ///
@@ -133,7 +126,7 @@ impl Handoff<'_> {
             Ok(lease) => lease,
             Err(refusal) => return Ok(Err(HandoffError::Refused { operation: id, refusal })),
         };
-        if self.target == HandoffTarget::Rollback && !has_way_back(&tx, id)? {
+        if self.target == HandoffTarget::Rollback && !stands.way_back {
             return Ok(Err(HandoffError::NoWayBack(id)));
         }
         OwnerRecord { fence, ..owner }.write(&tx)?;

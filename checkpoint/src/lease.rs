@@ -37,6 +37,8 @@ pub struct LeaseRow {
     pub machine: String,
     /// What it was handed over for, if it was.
     pub target: Option<HandoffTarget>,
+    /// True if its group can be taken back to what it was before, or is being taken back already.
+    pub way_back: bool,
 }
 
 impl LeaseRow {
@@ -62,6 +64,7 @@ impl LeaseRow {
             lease,
             machine,
             target,
+            way_back: row.get("way_back")?,
         })
     }
 }
@@ -86,7 +89,8 @@ pub(crate) fn read_alone(
 }
 
 /// Every lease on an open operation, in the order of the operations.
-pub(crate) const OPEN: &str = "SELECT operation_lease.*, node_group, plan FROM operation_lease \
+pub(crate) const OPEN: &str = "SELECT operation_lease.*, node_group, plan, \
+    compensation IS NOT NULL OR direction = 'rollback' AS way_back FROM operation_lease \
     JOIN operation ON operation.id = operation WHERE status = 'active' ORDER BY operation";
 
 /// Every lease on an open operation that can be read.

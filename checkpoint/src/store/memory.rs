@@ -10,6 +10,7 @@ use std::{
 };
 
 use reconciler_core::{
+    checkpoint::Direction,
     effect::Intent,
     hold::Hold,
     id::{Fence, GroupId, LogicalNodeId, OperationId, PassNumber, PlanHash, PlanSerial, StepId},
@@ -276,9 +277,16 @@ impl State {
     }
 
     fn lease_row(&self, operation: OperationId, lease: &OperationLease) -> Option<LeaseRow> {
-        let OperationRow { group, plan, .. } = self.operations.get(&operation)?.clone();
-        let (machine, target) = (String::new(), None);
-        Some(LeaseRow { operation, group, plan, lease: lease.clone(), machine, target })
+        let row = self.operations.get(&operation)?;
+        Some(LeaseRow {
+            operation,
+            group: row.group.clone(),
+            plan: row.plan,
+            lease: lease.clone(),
+            machine: String::new(),
+            target: None,
+            way_back: row.compensation.is_some() || row.direction == Direction::Rollback,
+        })
     }
 
     fn recovered(&self, fence: Fence) -> Recovered {

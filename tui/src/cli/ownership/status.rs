@@ -104,8 +104,20 @@ fn show(context: &Context, leases: &[LeaseRow], owned: &[Ownership], now: Timest
         out::line(format!("{provider}: {} taken", parts.join(", ")));
     }
     for row in leases.iter().filter(|row| row.lease.is_over(now)) {
-        out::line(format!("next: {}", handoff(context, row)));
+        for target in targets(row) {
+            out::line(format!("next: {}", handoff(context, row, target)));
+        }
     }
+}
+
+/// What an operation can be taken over for; what it was handed over for before comes first.
+fn targets(row: &LeaseRow) -> Vec<HandoffTarget> {
+    let mut all = vec![HandoffTarget::Resume];
+    if row.way_back {
+        all.push(HandoffTarget::Rollback);
+    }
+    all.sort_by_key(|target| row.target != Some(*target));
+    all
 }
 
 /// How far the deletion of an attempt has come; one word where nothing is deleted.
@@ -119,8 +131,7 @@ fn states(row: &Ownership) -> String {
 }
 
 /// The command that takes an operation over, exactly as it stands.
-fn handoff(context: &Context, row: &LeaseRow) -> String {
-    let target = row.target.unwrap_or(HandoffTarget::Resume);
+fn handoff(context: &Context, row: &LeaseRow, target: HandoffTarget) -> String {
     context.command(&format!(
         "ownership handoff {} --plan {} --fence {} --owner {} --until {} --to {target}",
         row.operation,
@@ -140,6 +151,7 @@ fn lease_json(row: &LeaseRow, now: Timestamp) -> Value {
         "operation": row.operation, "group": row.group, "plan": row.plan,
         "owner": row.lease.owner, "fence": row.lease.fence, "until": row.lease.until,
         "over": row.lease.is_over(now), "handoffs": row.lease.handoffs, "target": row.target,
+        "way_back": row.way_back,
     })
 }
 
