@@ -193,10 +193,10 @@ pub(crate) enum RunVerb {
         #[arg(long, conflicts_with_all = ["problems", "file"])]
         all: bool,
         /// Show the journal's records as the text that tests are written in.
-        #[arg(long, hide = true, conflicts_with_all = ["problems", "json"])]
+        #[arg(long, hide = true, conflicts_with_all = ["problems", "json", "watch"])]
         fixture: bool,
         /// Show it again whenever something changed, until interrupted.
-        #[arg(long, conflicts_with = "fixture")]
+        #[arg(long)]
         watch: bool,
     },
     /// See who answers for operations and nodes, and take over what was abandoned.

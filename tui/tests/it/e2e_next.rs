@@ -61,6 +61,12 @@ fn a_shell_completes_live_names() {
     for shell in ["bash", "zsh", "fish"] {
         let script = world.expect(0, &["completions", shell]).out;
         assert!(script.contains("levelhead names"), "{shell}");
+        // What the help hides is not offered.
+        for hidden in ["a tiny HTTP page", "what a shell completes with", "fixture"] {
+            assert!(!script.contains(hidden), "{shell} offers {hidden}");
+        }
+        let offers = script.lines().filter(|line| line.contains("opts=\""));
+        assert!(offers.flat_map(|line| line.split(' ')).all(|word| word != "names"), "{shell}");
     }
     world.expect(0, &["completions", "elvish"]);
     let script = world.dir().join("live.bash");
