@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufReader, IsTerminal as _},
+    io::{BufReader, ErrorKind, IsTerminal as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     time::Duration,
@@ -119,7 +119,13 @@ async fn in_lines(context: &Context, how: &Screen) -> Outcome {
 fn fresh(path: &Path) -> Result<File, Failure> {
     let made = File::options().write(true).create_new(true).mode(0o600).open(path);
     made.map_err(|error| {
-        Failure::new(Exit::Usage, format!("cannot record into {}: {error}", path.display()))
+        let shown = path.display();
+        if error.kind() == ErrorKind::AlreadyExists {
+            let failure = Failure::new(Exit::Invalid, format!("{shown} exists, and is kept"));
+            return failure.hint("name a file that does not exist");
+        }
+        let failure = Failure::new(Exit::Invalid, format!("cannot record into {shown}: {error}"));
+        failure.hint("name a file in a directory that exists and that you can write to")
     })
 }
 

@@ -125,28 +125,35 @@ pub struct Player {
     options: Options,
     screen: (u16, u16),
     at: usize,
+    /// True if the last line was cut off, as by a console that was killed.
+    cut: bool,
     last: Option<RunView>,
     model: Model,
 }
 
 impl Player {
-    /// Reads a record, to be shown on a screen of that size.
+    /// Reads a record, to be shown on a screen of that size. One that ends in the middle of a line is played as far as
+    /// it is whole.
     ///
     /// # Errors
     /// It cannot be read, or is none.
     pub fn read(
-        record: impl BufRead,
+        mut record: impl BufRead,
         options: Options,
         screen: (u16, u16),
     ) -> Result<Self, TapeError> {
-        let mut lines = Vec::new();
-        for (at, text) in record.lines().enumerate() {
-            let line = serde_json::from_str(&text?)
-                .map_err(|source| TapeError::Line { line: at.saturating_add(1), source });
-            match line {
-                Err(_) if at == 0 => return Err(TapeError::Unknown),
-                line => lines.push(line?),
+        let (mut lines, mut cut) = (Vec::new(), false);
+        let mut text = Vec::new();
+        while record.read_until(b'\n', &mut text)? > 0 {
+            match serde_json::from_slice(&text) {
+                Ok(line) => lines.push(line),
+                Err(_) if lines.is_empty() => return Err(TapeError::Unknown),
+                Err(_) if !text.ends_with(b"\n") => cut = true,
+                Err(source) => {
+                    return Err(TapeError::Line { line: lines.len().saturating_add(1), source });
+                }
             }
+            text.clear();
         }
         let Some(Line::Begin { version: TAPE_VERSION, embedded, read_only, .. }) = lines.first()
         else {
@@ -155,7 +162,7 @@ impl Player {
         // What a key did depends on how the console was started.
         let options = Options { embedded: *embedded, read_only: *read_only, ..options };
         let model = Model::new(options.clone(), screen.0, screen.1);
-        Ok(Self { lines, options, screen, at: 1, last: None, model })
+        Ok(Self { lines, options, screen, at: 1, cut, last: None, model })
     }
 
     /// The console as it was.
@@ -166,6 +173,11 @@ impl Player {
     /// How far it is played, and how long it is.
     pub const fn place(&self) -> (usize, usize) {
         (self.at, self.lines.len())
+    }
+
+    /// True if the record ends in the middle of a line, which is not played.
+    pub const fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// The screen has another size.

@@ -118,7 +118,24 @@ fn what_is_no_record_is_told_so_with_its_line() {
         read(&text.replacen("\"version\":1", "\"version\":9", 1)),
         TapeError::Unknown
     ));
-    let cut = &text[..text.len() - 5];
-    let TapeError::Line { line, .. } = read(cut) else { panic!("a cut line is none") };
-    assert_eq!(line, text.lines().count());
+    let broken = text.replacen("{\"line\":\"delta\"", "{\"line\":\"del", 1);
+    let TapeError::Line { line, .. } = read(&broken) else { panic!("a broken line is told") };
+    assert_eq!(line, text.lines().position(|line| line.contains("\"delta\"")).unwrap() + 1);
+}
+
+/// A console that was killed leaves the middle of a line at most, and everything before it is shown.
+#[test]
+fn a_record_that_is_cut_off_is_played_as_far_as_it_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, shots) = record(dir.path());
+    let whole = fs::read(path).unwrap();
+    let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap();
+    for end in [last + 2, whole.len() - 5, whole.len() - 2] {
+        let mut player = Player::read(&whole[..end], options(), (120, 36)).unwrap();
+        assert!(player.is_cut());
+        player.seek(usize::MAX);
+        assert_eq!(shot(player.model()), shots[shots.len() - 2], "all but the last message");
+    }
+    assert!(!Player::read(&whole[..last + 1], options(), (120, 36)).unwrap().is_cut());
+    assert!(!Player::read(&whole[..], options(), (120, 36)).unwrap().is_cut());
 }

@@ -15,7 +15,9 @@ pub(crate) fn bar(player: &Player, plays: bool, frame: &mut Frame<'_>) {
     let Some(mut pen) = Pen::new(buf, ink, row, 0) else { return };
     let (at, of) = player.place();
     let state = if plays { "plays" } else { "stands" };
+    let cut = if player.is_cut() { "CUT OFF, the last line is left out " } else { "" };
     let line = Line::of(Role::Hold, format!(" REPLAY {at}/{of} {state} "))
+        .and(Role::Bad, format!(" {cut}").trim_end())
         .and(Role::Plain, format!(" {:14}", player.told()))
         .and(Role::Faint, "l next  h back  p play  g G ends  q quit");
     pen.line(&line);
