@@ -119,6 +119,11 @@ impl Prompt {
         Self { plan, ladder, button: Button::Cancel, typed: String::new(), edit, painted: None }
     }
 
+    /// What was planned.
+    pub(crate) const fn edit(&self) -> &Edit {
+        &self.edit
+    }
+
     /// True if a typed name is what confirms it.
     pub(crate) const fn wants_name(&self) -> bool {
         matches!(self.ladder, Ladder::Name(_))

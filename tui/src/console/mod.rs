@@ -4,6 +4,7 @@
 //! commands, [`view::draw`] paints the model. Those three are pure; `run` and `terminal` are all that touches
 //! the outside. Not here: the driver behind [`link::ConsoleLink`].
 
+mod census;
 mod clock;
 mod confirm;
 mod cursor;
@@ -32,6 +33,7 @@ mod text;
 pub mod update;
 pub mod view;
 mod wake;
+mod wish;
 
 pub use confirm::Confirmed;
 pub use release::ConfirmedRelease;

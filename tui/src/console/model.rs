@@ -11,6 +11,7 @@ use reconciler_core::{
 };
 
 use super::{
+    census::Census,
     cursor::{Cursor, Items},
     draft::Draft,
     filter::Filter,
@@ -75,6 +76,7 @@ pub struct Model {
     pub(crate) events: Cursor<u64>,
     pub(crate) holds: Cursor<HoldId>,
     pub(crate) rows: Rows,
+    pub(crate) census: Census,
     pub(crate) folded: BTreeSet<GroupId>,
     pub(crate) filter: Filter,
     pub(crate) problems: bool,
@@ -112,6 +114,7 @@ impl Model {
             events: Cursor::following(),
             holds: Cursor::new(),
             rows: Rows::default(),
+            census: Census::default(),
             folded: BTreeSet::new(),
             filter: Filter::default(),
             problems: false,
@@ -175,6 +178,12 @@ impl Model {
         self.flash = Some(Flash { text: text.into(), until });
     }
 
+    /// Begins a text field; what was told before is over.
+    pub(crate) fn type_in(&mut self, entry: Entry) {
+        self.flash = None;
+        self.entry = Some(entry);
+    }
+
     pub(crate) const fn take_id(&mut self) -> u64 {
         let id = self.next_id;
         self.next_id = id.saturating_add(1);
@@ -234,6 +243,7 @@ impl Model {
             headings: self.overview,
         };
         self.rows = self.shown.as_deref().map(|view| Rows::new(view, sieve)).unwrap_or_default();
+        self.census = self.shown.as_deref().map(Census::of).unwrap_or_default();
         self.settle();
     }
 

@@ -1,6 +1,6 @@
 //! Orders, the overview, commands by name, copying, and writing counts back.
 
-use driver::view::{FileView, NodeView, RunView};
+use driver::view::{ChangeKind, Edit, FileView, NodeView, RunView};
 use tui::console::{
     link::Reply,
     message::{Cmd, Key, Msg},
@@ -8,7 +8,7 @@ use tui::console::{
     options::Options,
 };
 
-use crate::console_fixture::{Console, group, node, options, run_view};
+use crate::console_fixture::{Console, group, node, options, plan, run_view};
 
 fn text(console: &Console) -> String {
     console.screen(120, 36).backend().to_string()
@@ -72,6 +72,62 @@ fn the_overview_shows_every_node_and_the_worst_where_there_is_no_room() {
     assert_eq!(console.model.selected(), Some(&RowId::Group("web".parse().unwrap())));
 }
 
+/// Every verb of the command line is known behind the colon: done here, or given out as it is typed in a shell.
+#[test]
+fn every_verb_is_known_behind_the_colon() {
+    let help = std::process::Command::new(env!("CARGO_BIN_EXE_levelhead")).arg("--help").output();
+    let help = String::from_utf8(help.unwrap().stdout).unwrap();
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let verbs = verbs.map_while(|line| line.strip_prefix("  "));
+    let verbs: Vec<&str> =
+        verbs.filter(|line| !line.starts_with(' ')).filter_map(|it| it.split(' ').next()).collect();
+    assert!(verbs.contains(&"logs") && verbs.contains(&"stop"), "{help}");
+    for verb in verbs {
+        let mut console = Console::new(120, 36);
+        drop(command(&mut console, verb));
+        assert!(!text(&console).contains("there is no command"), "{verb}");
+    }
+}
+
+#[test]
+fn what_a_shell_does_is_given_out_as_it_is_typed_there() {
+    let mut console = Console::new(120, 36);
+    command(&mut console, "go gpu-workers-9");
+    let line = "levelhead logs gpu-workers-9 --file cluster.toml";
+    assert_eq!(command(&mut console, "logs"), [Cmd::Copy(line.to_owned())]);
+    assert!(text(&console).contains(line));
+}
+
+/// What is asked for by a verb is planned and confirmed like a draft, which stays what it is.
+#[test]
+fn a_verb_leads_to_a_plan_and_leaves_the_draft() {
+    let mut console = Console::new(120, 36);
+    command(&mut console, "scale cpu-batch 5");
+    let asked = command(&mut console, "stop cpu-batch-0");
+    let [Cmd::Plan { id, edit: Edit::Stop { subjects } }] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(subjects, &["cpu-batch-0"]);
+    let stops = plan(&[("cpu-batch", 2, 2, &[("cpu-batch-0", ChangeKind::Stop, true)])]);
+    console.msg(Msg::Reply(Reply::Plan(*id, Ok(stops.into()))));
+    let shown = text(&console);
+    assert!(shown.contains("Apply plan?  stop cpu-batch-0"), "{shown}");
+    assert!(shown.contains("Stops 1; leases stay."), "{shown}");
+    assert!(console.key(Key::Enter).is_empty(), "what serves is stopped by its name alone");
+    assert_eq!(
+        console.key(Key::Ctrl('r')),
+        [Cmd::Plan { id: id + 1, edit: Edit::Stop { subjects: vec!["cpu-batch-0".to_owned()] } }]
+    );
+    console.key(Key::Esc);
+    assert!(text(&console).contains("2>5*"));
+    for (line, told) in [("update cpu-batch x", "update GROUP pause|"), ("rm", "rm GROUP")] {
+        assert!(command(&mut console, line).is_empty());
+        assert!(text(&console).contains(told), "{line}");
+    }
+    command(&mut console, "explain gpu-workers-9");
+    assert!(console.model.has_popup());
+}
+
 fn command(console: &mut Console, line: &str) -> Vec<Cmd> {
     console.key(Key::Char(':'));
     console.type_in(line);
@@ -97,6 +153,11 @@ fn a_command_does_what_its_key_does() {
     assert!(text(&console).contains("there is no command nonsense"));
     command(&mut console, "scale nowhere 3");
     assert!(text(&console).contains("there is no group nowhere"));
+    console.key(Key::Char(':'));
+    console.type_in("go");
+    assert!(text(&console).contains(":go_"), "what is typed is seen, whatever was told before");
+    assert!(!text(&console).contains("there is no group"));
+    console.key(Key::Esc);
     assert!(matches!(command(&mut console, "q").as_slice(), [Cmd::Quit(_)]));
 }
 

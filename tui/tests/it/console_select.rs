@@ -114,6 +114,15 @@ fn q_closes_the_top_view_first_and_asks_where_a_driver_would_end() {
 }
 
 #[test]
+fn a_draft_is_not_lost_without_a_word() {
+    let mut console = Console::new(120, 36);
+    assert!(console.type_in("+q").is_empty());
+    let shown = console.screen(120, 36).backend().to_string();
+    assert!(shown.contains("The draft is lost: cpu-batch 2->3"), "{shown}");
+    assert_eq!(console.type_in("y"), [Cmd::Quit(Farewell::Asked)]);
+}
+
+#[test]
 fn control_c_quits_when_it_comes_twice_in_time() {
     let mut console = Console::new(120, 36);
     assert!(console.key(Key::Ctrl('c')).is_empty());

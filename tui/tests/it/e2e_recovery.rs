@@ -82,6 +82,7 @@ fn what_is_shown_is_taken_back_without_a_driver() {
     let before = world.alive();
     let rollback = ["recovery", "rollback", &id, "--file", "FILE"];
     let dry = world.expect(0, &[&rollback[..], &["--dry-run"]].concat());
+    assert!(dry.out.contains("web-0  (it stays, and the candidate beside it is ended"), "{dry:?}");
     assert_eq!(only(&world), id);
     let wrong = "0".repeat(64);
     let refused = world.expect(70, &[&rollback[..], &["--confirm", &wrong]].concat());
@@ -133,13 +134,41 @@ fn a_live_driver_takes_back_what_it_was_told() {
     assert!(again.err.contains("is not open"), "{again:?}");
 }
 
+/// Beside a driver a confirmation that comes twice has the same answer, whatever it was for.
+#[test]
+fn what_was_confirmed_beside_a_driver_is_open_no_more() {
+    let mut world = broken_off();
+    world.drive();
+    assert_eq!(world.end_driver(Signal::TERM), 143);
+    // It ended in good order: its operation can be taken over, and both ways of that are ready.
+    let shown = world.expect(0, &["ownership", "status", "--file", "FILE"]);
+    for target in ["--to resume", "--to rollback"] {
+        assert!(shown.out.lines().any(|line| line.contains(target)), "{target}: {shown:?}");
+    }
+    world.drive();
+    let id = only(&world);
+    let release = ["recovery", "release", &id, "--file", "FILE"];
+    let dry = world.expect(0, &[&release[..], &["--dry-run"]].concat());
+    let next = dry.out.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
+    assert_eq!(world.paste(next).code, 0);
+    let again = world.paste(next);
+    assert_eq!(again.code, 65, "{again:?}");
+    assert!(again.err.contains("is not open"), "{again:?}");
+}
+
 /// A release closes the operation and touches nothing; the next driver plans what is missing anew.
 #[test]
 fn what_is_released_is_closed_where_it_stands() {
     let mut world = broken_off();
     let (id, before) = (only(&world), world.alive());
     world.expect(71, &["recovery", "release", &id, "--file", "FILE"]);
-    world.expect(0, &["recovery", "release", &id, "--yes", "--file", "FILE"]);
+    let dry = world.expect(0, &["recovery", "release", &id, "--dry-run", "--file", "FILE"]);
+    let next = dry.out.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
+    assert_eq!(world.paste(next).code, 0);
+    // Confirmed twice, it is answered like any other that is open no more.
+    let again = world.paste(next);
+    assert_eq!(again.code, 65, "{again:?}");
+    assert!(again.err.contains("is not open"), "{again:?}");
     assert_eq!(world.alive(), before);
     assert_eq!(shown(&world, &id)["status"], "interrupted");
     world.expect(0, &["recovery", "--file", "FILE"]);

@@ -87,6 +87,10 @@ fn a_stalled_update_bars_only_itself() {
         let up = world.run(&["start", "web-1", "--yes", "--file", "FILE"]);
         printed(&up).into_iter().find(|next| next.starts_with("levelhead release web --confirm"))
     });
+    // A hash that confirms something else is answered with the command that does it, whole.
+    let wrong = "0".repeat(64);
+    let stale = world.expect(70, &["release", "web", "--confirm", &wrong, "--file", "FILE"]);
+    assert!(stale.err.contains(&next), "{next}: {stale:?}");
     let pasted = world.paste(&next);
     assert_eq!(pasted.code, 0, "{pasted:?}");
     assert!(pasted.out.contains("released web"), "{pasted:?}");

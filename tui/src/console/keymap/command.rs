@@ -1,4 +1,4 @@
-//! What can be typed behind a colon: every verb and every view by its name.
+//! What can be typed behind a colon: every verb and every view by its name, also those that are done in a shell.
 
 use super::{
     Intent,
@@ -16,39 +16,83 @@ pub(crate) struct Command {
     pub(crate) takes: &'static str,
     /// What it means where nothing follows; nothing where something must.
     pub(crate) bare: Option<Intent>,
+    /// True for what is done in a shell: its command line is given out.
+    pub(crate) in_shell: bool,
 }
 
 const fn plain(name: &'static str, intent: Intent) -> Command {
-    Command { name, takes: "", bare: Some(intent) }
+    with(name, "", Some(intent))
 }
+
+const fn with(name: &'static str, takes: &'static str, bare: Option<Intent>) -> Command {
+    Command { name, takes, bare, in_shell: false }
+}
+
+const fn shell(name: &'static str) -> Command {
+    Command { name, takes: "", bare: None, in_shell: true }
+}
+
+/// What follows a verb about workloads.
+pub(crate) const SUBJECT: &str = "GROUP|NODE";
+/// What follows a verb about groups.
+pub(crate) const GROUP: &str = "GROUP";
+/// What follows a count.
+pub(crate) const COUNT: &str = "GROUP N";
+/// What follows an update.
+pub(crate) const UPDATE: &str = "GROUP pause|resume|rollback";
 
 /// Every command, in the order of their names.
 pub(crate) static COMMANDS: &[Command] = &[
+    shell("apply"),
     plain("back", See(Look::Backward)),
+    shell("completions"),
+    shell("console"),
     plain("copy", See(Look::Copy)),
     plain("discard", Edit(Verb::Discard)),
+    shell("doctor"),
+    plain("down", Edit(Verb::Down)),
+    shell("driver"),
     plain("events", See(Look::Pane(Pane::Events))),
-    Command { name: "filter", takes: "WORDS", bare: Some(See(Look::Filter)) },
+    with("explain", SUBJECT, Some(See(Look::Open))),
+    plain("export", Edit(Verb::WriteBack)),
+    with("filter", "WORDS", Some(See(Look::Filter))),
     plain("fleet", See(Look::Pane(Pane::Fleet))),
     plain("forward", See(Look::Forward)),
-    Command { name: "go", takes: "GROUP|NODE", bare: None },
+    with("go", SUBJECT, None),
     plain("groups", See(Look::Pane(Pane::Groups))),
     plain("help", See(Look::Help)),
     plain("holds", See(Look::Pane(Pane::Holds))),
+    shell("init"),
+    shell("journal"),
+    shell("logs"),
+    shell("man"),
     plain("overview", See(Look::Overview)),
-    Command { name: "pass", takes: "N", bare: Some(See(Look::Pane(Pane::Passes))) },
+    shell("ownership"),
+    with("pass", "N", Some(See(Look::Pane(Pane::Passes)))),
     plain("passes", See(Look::Pane(Pane::Passes))),
     plain("pause", See(Look::Pause)),
     plain("plan", Edit(Verb::Preview)),
     plain("present", Intent::Say(super::Say::Back)),
     plain("problems", See(Look::Problems)),
     plain("quit", See(Look::Quit)),
-    plain("recover", Edit(Verb::Recover)),
-    Command { name: "release", takes: "GROUP|NODE", bare: Some(Edit(Verb::Release)) },
+    plain("recovery", Edit(Verb::Recover)),
+    with("release", SUBJECT, Some(Edit(Verb::Release))),
+    with("restart", SUBJECT, None),
     plain("reverse", See(Look::Reverse)),
-    Command { name: "scale", takes: "GROUP N", bare: None },
-    Command { name: "sort", takes: "slot|stage|age|trouble", bare: Some(See(Look::Sort)) },
+    with("rm", GROUP, None),
+    with("run", GROUP, None),
+    with("scale", COUNT, None),
+    with("sort", "slot|stage|age|trouble", Some(See(Look::Sort))),
+    with("start", SUBJECT, None),
+    plain("status", See(Look::Overview)),
+    with("stop", SUBJECT, None),
+    shell("token"),
     plain("undo", Edit(Verb::Undo)),
+    shell("up"),
+    with("update", UPDATE, None),
+    shell("validate"),
+    shell("wait"),
+    shell("watch"),
     plain("write", Edit(Verb::WriteBack)),
 ];
 

@@ -101,6 +101,8 @@ pub(crate) enum Verb {
     Recover,
     /// Write live counts into the file.
     WriteBack,
+    /// Show the plan that takes everything down.
+    Down,
 }
 
 /// An answer.

@@ -4,6 +4,6 @@ mod command;
 mod intent;
 mod table;
 
-pub(crate) use command::{COMMANDS, named};
+pub(crate) use command::{COMMANDS, COUNT, GROUP, SUBJECT, UPDATE, named};
 pub(crate) use intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
 pub(crate) use table::{bindings, intent};

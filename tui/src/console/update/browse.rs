@@ -6,7 +6,7 @@ use driver::view::RunView;
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
 use super::{
-    copy, gate::may_edit, plan, popup, recover, release, scroll::moved, travel, write_back,
+    command, copy, gate::may_edit, plan, popup, recover, release, scroll::moved, travel, write_back,
 };
 use crate::console::{
     filter::Filter,
@@ -30,6 +30,9 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         Intent::Edit(Verb::Release) => return release::begin(model),
         Intent::Edit(Verb::Recover) => return recover::begin(model),
         Intent::Edit(Verb::WriteBack) => write_back::begin(model),
+        Intent::Edit(Verb::Down) if may_edit(model) => {
+            return plan::ask_for(model, driver::view::Edit::Down);
+        }
         Intent::Edit(verb) => edit(model, verb),
         Intent::Say(Say::Back) => back(model),
         Intent::Say(Say::Apply | Say::Yes | Say::Accept | Say::Switch | Say::Replan)
@@ -46,7 +49,7 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
         Look::PriorPane => focus(model, model.pane.step(Pane::ALL.len().saturating_sub(1))),
         Look::Open => open(model),
         Look::Filter => type_filter(model),
-        Look::Command => model.entry = Some(Entry::Command { text: String::new() }),
+        Look::Command => model.type_in(Entry::Command { text: String::new() }),
         Look::Copy => return copy::selected(model),
         Look::Backward => travel::step(model, travel::Way::Backward),
         Look::Forward => travel::step(model, travel::Way::Forward),
@@ -131,6 +134,16 @@ fn detail(model: &mut Model, slot: LogicalNodeId) {
     model.popup = Some(Popup::Detail { slot, top: 0 });
 }
 
+/// Explains a slot that is named; of a group, what its heading leads to.
+pub(super) fn explain(model: &mut Model, name: &str) {
+    command::go(model, name);
+    if let Some(RowId::Node(slot)) = model.fleet.selected().cloned()
+        && slot.to_string() == name
+    {
+        detail(model, slot);
+    }
+}
+
 fn detail_of(model: &mut Model, subject: Option<String>) {
     let slot = subject.and_then(|subject| subject.parse::<LogicalNodeId>().ok());
     match slot.filter(|slot| model.node(slot).is_some()) {
@@ -154,7 +167,7 @@ fn back(model: &mut Model) {
 fn type_filter(model: &mut Model) {
     focus(model, Pane::Fleet);
     let text = model.filter.as_str().to_owned();
-    model.entry = Some(Entry::Filter { before: text.clone(), text });
+    model.type_in(Entry::Filter { before: text.clone(), text });
 }
 
 fn pause(model: &mut Model) {
@@ -184,10 +197,10 @@ fn edit(model: &mut Model, verb: Verb) {
         }
         Verb::Count => {
             if let Some((group, _)) = chosen(model) {
-                model.entry = Some(Entry::Count { group, text: String::new() });
+                model.type_in(Entry::Count { group, text: String::new() });
             }
         }
-        Verb::Preview | Verb::Release | Verb::Recover | Verb::WriteBack => {}
+        Verb::Preview | Verb::Release | Verb::Recover | Verb::WriteBack | Verb::Down => {}
     }
 }
 

@@ -4,16 +4,18 @@ use reconciler_core::id::{GroupId, LogicalNodeId, PassNumber};
 
 use super::{
     browse::{self, filter_by, focus, resort},
+    copy,
     gate::may_edit,
-    release, travel,
+    plan, release, travel,
 };
 use crate::console::{
     filter::Filter,
-    keymap::{COMMANDS, named},
+    keymap::{COMMANDS, COUNT, GROUP, SUBJECT, UPDATE, named},
     layout::Pane,
     message::Cmd,
     model::{Model, RowId},
     order::SortKey,
+    wish::{self, UPDATE_WAYS},
 };
 
 /// Names that the footer has room for.
@@ -30,6 +32,9 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Cmd> {
         model.flash(format!("there is no command {name}; ? lists the keys, Tab completes"));
         return Vec::new();
     };
+    if command.in_shell {
+        return in_shell(model, command.name, rest);
+    }
     match (rest.is_empty(), command.bare, command.takes) {
         (true, Some(intent), _) => return browse::act(model, intent),
         (true, None, takes) => model.flash(format!("{} {takes}", command.name)),
@@ -59,9 +64,32 @@ fn with(model: &mut Model, name: &str, rest: &str) -> Vec<Cmd> {
         },
         "go" => go(model, rest),
         "release" => return release::of(model, rest.to_owned()),
-        _ => {}
+        "explain" => browse::explain(model, rest),
+        verb => return ask(model, verb, rest),
     }
     Vec::new()
+}
+
+/// Asks for the plan of what a verb does to what is named.
+fn ask(model: &mut Model, verb: &str, rest: &str) -> Vec<Cmd> {
+    let Some(edit) = wish::edit(verb, rest) else {
+        let takes = named(verb).map_or("", |command| command.takes);
+        model.flash(format!("{verb} {takes}"));
+        return Vec::new();
+    };
+    if may_edit(model) { plan::ask_for(model, edit) } else { Vec::new() }
+}
+
+/// Gives out the command line of what a shell does.
+fn in_shell(model: &mut Model, verb: &str, rest: &str) -> Vec<Cmd> {
+    let mut words = format!("{verb} {rest}").trim_end().to_owned();
+    if let ("logs", "", Some(RowId::Node(slot))) = (verb, rest, model.fleet.selected()) {
+        words = format!("logs {slot}");
+    }
+    let line = model.options.place.command(&words);
+    let cmds = copy::copied(model, Some(line.clone()));
+    model.flash(format!("a shell does that, and the clipboard may have it now: {line}"));
+    cmds
 }
 
 fn scale(model: &mut Model, rest: &str) {
@@ -80,7 +108,8 @@ fn scale(model: &mut Model, rest: &str) {
     }
 }
 
-fn go(model: &mut Model, name: &str) {
+/// Selects what is named, and shows it if something hides it.
+pub(super) fn go(model: &mut Model, name: &str) {
     let Some(view) = model.shown.clone() else { return };
     let slot = name.parse::<LogicalNodeId>().ok().filter(|slot| model.node(slot).is_some());
     let group = name.parse::<GroupId>().ok();
@@ -110,15 +139,14 @@ pub(crate) fn candidates(model: &Model, text: &str) -> Vec<String> {
         let names = COMMANDS.iter().map(|command| command.name);
         return names.filter(|name| name.starts_with(text)).map(str::to_owned).collect();
     };
-    if rest.contains(' ') {
-        return Vec::new();
-    }
     let Some(command) = named(name) else { return Vec::new() };
-    let all: Vec<String> = match command.takes {
-        "GROUP N" => groups(model).collect(),
-        "GROUP|NODE" => groups(model).chain(nodes(model)).collect(),
-        takes if takes.contains('|') => takes.split('|').map(str::to_owned).collect(),
-        _ => Vec::new(),
+    let all: Vec<String> = match (command.takes, rest.rsplit_once(' ')) {
+        (UPDATE, Some((group, _))) => UPDATE_WAYS.map(|way| format!("{group} {way}")).into(),
+        (_, Some(_)) => Vec::new(),
+        (COUNT | GROUP | UPDATE, None) => groups(model).collect(),
+        (SUBJECT, None) => groups(model).chain(nodes(model)).collect(),
+        (takes, None) if takes.contains('|') => takes.split('|').map(str::to_owned).collect(),
+        (_, None) => Vec::new(),
     };
     let begins = all.into_iter().filter(|word| word.starts_with(rest));
     begins.take(SHOWN_MAX).map(|word| format!("{} {word}", command.name)).collect()
@@ -140,11 +168,9 @@ pub(super) fn completed(model: &Model, text: &str) -> String {
     let Some(first) = all.first() else { return text.to_owned() };
     if all.len() == 1 {
         let more = named(first).is_some_and(|command| !command.takes.is_empty());
-        return if more || first.starts_with("scale ") {
-            format!("{first} ")
-        } else {
-            first.clone()
-        };
+        let half = first.split(' ').count() == 2
+            && (first.starts_with("scale ") || first.starts_with("update "));
+        return if more || half { format!("{first} ") } else { first.clone() };
     }
     let mut common = first.clone();
     while !all.iter().all(|one| one.starts_with(&common)) {

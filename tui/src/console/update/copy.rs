@@ -54,7 +54,8 @@ pub(super) fn of_popup(model: &mut Model) -> Vec<Cmd> {
     copied(model, text)
 }
 
-fn copied(model: &mut Model, text: Option<String>) -> Vec<Cmd> {
+/// Copies a text, and says so.
+pub(super) fn copied(model: &mut Model, text: Option<String>) -> Vec<Cmd> {
     let Some(text) = text else {
         model.flash("there is nothing to copy");
         return Vec::new();

@@ -11,6 +11,7 @@ use crate::console::{
     message::{Cmd, Moment},
     model::{Link, Model},
     popup::{Pending, PlanStage, Popup},
+    wish,
 };
 
 const NAME_LEN_MAX: usize = 63;
@@ -43,7 +44,9 @@ pub(super) fn planned(model: &mut Model, id: u64, answer: Result<Box<PlanView>, 
     let run = model.live.as_ref().map(|view| view.run.clone());
     match (answer, run) {
         (Ok(plan), Some(run)) => {
-            model.draft.seen(&plan);
+            if wish::told(&edit).is_none() {
+                model.draft.seen(&plan);
+            }
             show(model, PlanStage::Prompt(Box::new(Prompt::new(plan, edit, &run))));
         }
         (Ok(_), None) => model.popup = None,
@@ -188,7 +191,7 @@ fn replan(model: &mut Model) -> Vec<Cmd> {
     }
     match model.asked.clone() {
         // What is asked for beside the draft is asked for again as it was.
-        Some(edit @ Edit::Recover { .. }) => ask_for(model, edit),
+        Some(edit) if wish::told(&edit).is_some() => ask_for(model, edit),
         Some(_) | None => ask(model),
     }
 }

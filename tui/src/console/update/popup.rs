@@ -25,9 +25,9 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
     Vec::new()
 }
 
-/// Ends, or asks first where that ends more than the view.
+/// Ends, or asks first where more than the view ends with it.
 pub(super) fn quit(model: &mut Model) -> Vec<Cmd> {
-    if !model.options.embedded && !model.is_applying() {
+    if !model.options.embedded && !model.is_applying() && model.draft.is_empty() {
         return vec![Cmd::Quit(Farewell::Asked)];
     }
     model.popup = Some(Popup::Quit);

@@ -7,7 +7,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use reconciler_core::observed::StageName;
 
 use super::{
-    groups, overview,
+    overview,
     paint::{Ink, Pen},
 };
 use crate::console::{
@@ -142,7 +142,7 @@ fn group_row(
     pen.cell(Role::Strong, &format!("{mark} {}", group.group), columns.name);
     if model.past.is_some() {
         // What was wanted then, nobody kept; where its nodes stood, the ribbons say.
-        return pen.put(Role::Plain, &groups::histogram(group));
+        return pen.put(Role::Plain, &model.census.text(&group.group));
     }
     let draft = model.draft.get(&group.group);
     let wanted = draft.map_or(String::new(), |entry| format!(" (draft {})", entry.want));

@@ -27,9 +27,7 @@ pub(super) fn draw(model: &Model, buf: &mut Buffer, ink: Ink, layout: &Layout) {
 }
 
 fn message(model: &Model) -> Option<Line> {
-    if let Some(flash) = &model.flash {
-        return Some(Line::of(Role::Draft, format!(" {}", flash.text)));
-    }
+    // What is being typed is seen, whatever there is to tell.
     match &model.entry {
         Some(Entry::Filter { text, .. }) => {
             return Some(Line::of(Role::Strong, format!(" /{text}_")));
@@ -40,7 +38,9 @@ fn message(model: &Model) -> Option<Line> {
         }
         None => {}
     }
-    draft(model).or_else(|| file(model))
+    let flash = model.flash.as_ref();
+    let told = flash.map(|flash| Line::of(Role::Draft, format!(" {}", flash.text)));
+    told.or_else(|| draft(model)).or_else(|| file(model))
 }
 
 /// A command as it is typed, and what it can go on with.

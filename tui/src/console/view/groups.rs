@@ -8,7 +8,7 @@ use crate::console::{
     layout::{self, Pane},
     model::Model,
     palette::Role,
-    stage, text,
+    text,
 };
 
 /// Draws the pane.
@@ -31,7 +31,7 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
         pen.put(Role::Plain, if here { ">" } else { " " });
         pen.cell(Role::Plain, group.group.as_str(), name);
         counts(&mut pen, model, group);
-        pen.put(Role::Plain, &histogram(group));
+        pen.put(Role::Plain, &model.census.text(&group.group));
         if here && model.pane == Pane::Groups {
             pen.cover(Role::Selected);
         }
@@ -61,23 +61,6 @@ fn want(model: &Model, group: &GroupView) -> (Role, String) {
         Some(entry) => (Role::Draft, format!("{live}>{}*", entry.want)),
         None => (Role::Plain, group.want.to_string()),
     }
-}
-
-/// Letters and counts in the order of a life; stages that share a letter are added.
-pub(super) fn histogram(group: &GroupView) -> String {
-    let mut sums: Vec<(char, u32)> = Vec::new();
-    for (stage, count) in &group.stages {
-        let letter = stage::letter(*stage);
-        match sums.iter_mut().find(|(seen, _)| *seen == letter) {
-            Some((_, sum)) => *sum = sum.saturating_add(*count),
-            None => sums.push((letter, *count)),
-        }
-    }
-    let held = [('?', group.held), ('X', group.deleting)];
-    sums.extend(held.into_iter().filter(|(_, count)| *count > 0));
-    let parts: Vec<String> =
-        sums.into_iter().map(|(letter, count)| format!("{letter}{count}")).collect();
-    parts.concat()
 }
 
 fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> {

@@ -11,7 +11,7 @@ use crate::console::{
     layout::Tier,
     model::Model,
     palette::Role,
-    text,
+    text, wish,
 };
 
 /// More changes than these are counted but not listed: nobody reads them one by one.
@@ -39,10 +39,14 @@ pub(super) fn content(model: &Model, prompt: &Prompt, width: usize) -> Content {
         }
         room = room.saturating_sub(group.changes.len());
     }
-    Content { title: title(plan), body, foot: foot(model, prompt, width) }
+    Content { title: title(prompt), body, foot: foot(model, prompt, width) }
 }
 
-fn title(plan: &PlanView) -> String {
+fn title(prompt: &Prompt) -> String {
+    if let Some(asked) = wish::told(prompt.edit()) {
+        return format!("Apply plan?  {asked}");
+    }
+    let plan = &prompt.plan;
     let counts = plan.groups.iter().filter(|group| group.from != group.to);
     let edits: Vec<String> =
         counts.map(|group| format!("{} {}->{}", group.group, group.from, group.to)).collect();
@@ -72,6 +76,9 @@ fn summary(plan: &PlanView, width: usize) -> Vec<Line> {
         (Role::Draft, "~ replace", plan.replace),
         (Role::Good, "+ create", plan.create),
         (Role::Busy, "* repair", plan.repair),
+        (Role::Bad, ". stop", plan.stop),
+        (Role::Good, "> start", plan.start),
+        (Role::Draft, "~ restart", plan.restart),
         (Role::Bad, "! held", plan.blocked),
         (Role::Plain, "= unchanged", plan.unchanged),
     ];
@@ -149,11 +156,30 @@ fn demand(prompt: &Prompt) -> String {
         Ladder::Nothing => "Nothing to apply: what exists is what is wanted.".to_owned(),
         Ladder::Press => "Destroys nothing. Press a to apply.".to_owned(),
         Ladder::Yes => format!("Destroys {}, none of them ready. Press y to apply.", plan.destroy),
-        Ladder::Name(_) => format!(
-            "Destroys {} ({ready} ready), replaces {}; that is not undone.",
-            plan.destroy, plan.replace
-        ),
+        Ladder::Name(_) => grave(plan, ready),
     }
+}
+
+/// What a plan takes from what may serve.
+fn grave(plan: &PlanView, ready: usize) -> String {
+    let mut parts = Vec::new();
+    if plan.destroy > 0 {
+        parts.push(format!("destroys {} ({ready} ready)", plan.destroy));
+    }
+    for (verb, count) in
+        [("replaces", plan.replace), ("stops", plan.stop), ("restarts", plan.restart)]
+    {
+        if count > 0 {
+            parts.push(format!("{verb} {count}"));
+        }
+    }
+    if parts.is_empty() {
+        return "Leaves a group without any node.".to_owned();
+    }
+    let end = if plan.destroy.max(plan.replace) > 0 { "that is not undone" } else { "leases stay" };
+    let text = format!("{}; {end}.", parts.join(", "));
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn buttons(prompt: &Prompt) -> Line {

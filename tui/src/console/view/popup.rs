@@ -142,12 +142,20 @@ fn write_back(model: &Model, width: usize) -> Content {
 }
 
 fn quit(model: &Model, width: usize) -> Content {
-    let what = if model.options.embedded {
-        "The driver lives in this process. Nodes keep running; nobody keeps them until a driver runs."
-    } else {
-        "An apply has no answer yet. It goes on without the console."
-    };
-    let body = words::wrap(what, width).into_iter().map(|line| Line::of(Role::Plain, line));
+    let embedded = "The driver lives in this process. Nodes keep running; nobody keeps them until a driver runs.";
+    let applying = "An apply has no answer yet. It goes on without the console.";
+    let edits: Vec<String> =
+        model.draft.iter().map(|(group, it)| format!("{group} {}->{}", it.base, it.want)).collect();
+    let draft = format!("The draft is lost: {}. Only this console knows it.", edits.join(", "));
+    let told = [
+        (Role::Plain, model.options.embedded, embedded),
+        (Role::Plain, model.is_applying(), applying),
+        (Role::Draft, !edits.is_empty(), draft.as_str()),
+    ];
+    let told = told.into_iter().filter(|(_, holds, _)| *holds);
+    let body = told.flat_map(|(role, _, what)| {
+        words::wrap(what, width).into_iter().map(move |line| Line::of(role, line))
+    });
     Content {
         title: "Quit?".to_owned(),
         body: body.collect(),
