@@ -1,6 +1,6 @@
 //! What the loop around the decider costs: latency, idleness, restart, and the longest time without a turn.
 //!
-//! ST2, ST3, SC4 and SU1 run on a store in memory and a provider that answers at once, so that only the loop is
+//! ST1, ST2, ST3, SC4 and SU1 run on a store in memory and a provider that answers at once, so that only the loop is
 //! measured; SD8 opens a journal on disk. A line of JSON per figure goes to standard output, the table to standard
 //! error. Run with `cargo bench -p driver --bench loop`.
 #![expect(
@@ -23,6 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 const NODES: u32 = 10_000;
 const EXITS: u32 = 1_000;
+const RETRIES: u32 = 100;
 const RESTARTS: usize = 5;
 const IDLE: Duration = Duration::from_secs(6);
 
@@ -47,6 +48,14 @@ fn main() -> io::Result<()> {
     let at = |share: usize| waits.get(waits.len() * share / 100).copied().unwrap_or_default();
     tell("ST2 exit seen to command at the executor, median", at(50), "us", None)?;
     tell("ST2 the same, p99", at(99), "us", Some(1_000.0))?;
+    let stall = runtime.block_on(rig.stall())? / 1e3;
+    tell(
+        "ST3 longest time without a turn, all of 10000 nodes end at once",
+        stall,
+        "ms",
+        Some(50.0),
+    )?;
+    runtime.block_on(late(&rig))?;
     watch::consoles(&runtime, &rig)?;
     let records = rig.records();
     drop(rig);
@@ -59,6 +68,31 @@ fn main() -> io::Result<()> {
     all.sort_by(f64::total_cmp);
     let middle = all.get(RESTARTS / 2).copied().unwrap_or_default();
     tell("SD8 restart to the first command, 10000 records", middle, "ms", Some(200.0))
+}
+
+/// ST1: how much later than due a retry comes, beside how late timers of the same runtime are.
+async fn late(rig: &Rig) -> io::Result<()> {
+    let mut timers = Vec::new();
+    for n in 0..RETRIES {
+        let due = tokio::time::Instant::now() + Duration::from_millis(800 + u64::from(n));
+        timers.push(tokio::spawn(async move {
+            tokio::time::sleep_until(due).await;
+            us(due.elapsed())
+        }));
+    }
+    let mut floor = Vec::new();
+    for timer in timers {
+        floor.push(timer.await.map_err(io::Error::other)? / 1e3);
+    }
+    let mut late: Vec<f64> =
+        rig.late_retries(RETRIES).await?.into_iter().map(|micros| micros / 1e3).collect();
+    let p99 = |all: &mut Vec<f64>| {
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() * 99 / 100).copied().unwrap_or_default()
+    };
+    let (floor, late) = (p99(&mut floor), p99(&mut late));
+    tell("ST1 floor: lateness of a timer, p99", floor, "ms", None)?;
+    tell("ST1 lateness of a due retry, p99", late, "ms", Some(floor + 5.0))
 }
 
 /// SC4: nothing is due, and so nothing happens.

@@ -2,15 +2,20 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
 };
 
 use executor::seam::{
     Capabilities, EffectContext, Exit, Fencing, Leased, Provider, SessionSink, StartRequest, Work,
 };
 use reconciler_core::{
-    effect::{EffectFailure, ExitStatus, Listing, Look, NodeRequest, OwnedLease},
+    effect::{
+        Certainty, EffectFailure, ExitStatus, FailureClass, Listing, Look, NodeRequest, OwnedLease,
+    },
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, LeaseId},
 };
@@ -22,6 +27,10 @@ pub(crate) struct Instantly {
     /// What a listing shows.
     owned: Vec<OwnedLease>,
     watched: Mutex<BTreeMap<LeaseId, oneshot::Sender<()>>>,
+    /// So many leases are refused from now on.
+    refusals: AtomicU32,
+    /// When each slot got its lease last, by the wall clock.
+    leased: Mutex<BTreeMap<LogicalNodeId, SystemTime>>,
     calls: mpsc::UnboundedSender<Instant>,
 }
 
@@ -42,12 +51,37 @@ impl Instantly {
             probes: false,
             secrets: false,
         };
-        (Arc::new(Self { capabilities, owned, watched: Mutex::default(), calls }), told)
+        let (watched, leased) = (Mutex::default(), Mutex::default());
+        let refusals = AtomicU32::new(0);
+        (Arc::new(Self { capabilities, owned, watched, refusals, leased, calls }), told)
     }
 
     /// Ends the workload of a lease; false if nobody watches it yet.
     pub(crate) fn end(&self, lease: &LeaseId) -> bool {
         self.watched().remove(lease).is_some_and(|waits| waits.send(()).is_ok())
+    }
+
+    /// Ends every workload that is watched.
+    pub(crate) fn end_all(&self) {
+        for waits in std::mem::take(&mut *self.watched()).into_values() {
+            // One that nobody waits for any more has ended before.
+            waits.send(()).unwrap_or_default();
+        }
+    }
+
+    /// Refuses the next `n` leases, for certain.
+    pub(crate) fn refuse(&self, n: u32) {
+        self.refusals.store(n, Ordering::Relaxed);
+    }
+
+    /// When a slot got its lease last.
+    pub(crate) fn leased_at(&self, slot: &LogicalNodeId) -> Option<SystemTime> {
+        self.leased.lock().unwrap_or_else(PoisonError::into_inner).get(slot).copied()
+    }
+
+    fn refuses(&self) -> bool {
+        let less = |n: u32| n.checked_sub(1);
+        self.refusals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     fn watched(&self) -> MutexGuard<'_, BTreeMap<LeaseId, oneshot::Sender<()>>> {
@@ -76,6 +110,17 @@ impl Provider for Instantly {
         _request: &'a NodeRequest,
     ) -> Work<'a, Result<Leased, EffectFailure>> {
         self.called();
+        if self.refuses() {
+            let failure = EffectFailure {
+                certainty: Certainty::Definite,
+                class: FailureClass::Unavailable,
+                message: "refused".into(),
+            };
+            return Box::pin(async move { Err(failure) });
+        }
+        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        leased.insert(ctx.slot.clone(), SystemTime::now());
+        drop(leased);
         let id = lease_id(&ctx.slot, ctx.attempt);
         let lease = LeaseFacts { id, fence: ctx.fence, handle: Handle::default() };
         Box::pin(async move { Ok(Leased { lease, endpoint: Some(Endpoint::default()) }) })

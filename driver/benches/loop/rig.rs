@@ -5,7 +5,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use checkpoint::{
@@ -21,6 +21,7 @@ use reconciler_core::{
     effect::{OwnedLease, WorkloadState},
     id::{LogicalNodeId, ProviderName},
     observed::{NodeRecord, NodeStage},
+    time::{Millis, Timestamp},
 };
 use tempfile::TempDir;
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -28,9 +29,13 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use crate::{
     ground::{self, Forgetful, RUN, claim, run_name, shape_row},
     provider::{Instantly, lease_id},
+    us,
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A machine that is busy with other things is slow; the figures tell.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// What a retry waits at least, once it is not the first.
+const WAITS: Millis = Millis::new(300);
 
 /// A driver with a settled fleet.
 pub(crate) struct Rig {
@@ -97,7 +102,11 @@ impl Rig {
         let mut published = self.handle.published();
         let settled = published.wait_for(|p| p.standing().converged);
         let waited = tokio::time::timeout(PATIENCE, settled).await;
-        waited.map_err(io::Error::other)?.map(drop).map_err(io::Error::other)
+        let waited = waited.map_err(|_late| {
+            let ended = if self.task.is_finished() { "; the driver has ended" } else { "" };
+            io::Error::other(format!("the fleet did not settle within {PATIENCE:?}{ended}"))
+        })?;
+        waited.map(drop).map_err(io::Error::other)
     }
 
     /// Where the driver is called.
@@ -145,6 +154,68 @@ impl Rig {
         tokio::time::timeout(PATIENCE, calls.recv()).await?;
         self.settled().await?;
         taken.ok_or_else(|| io::Error::other("the provider is gone"))
+    }
+}
+
+impl Rig {
+    /// Ends every workload at once: the longest time in which the driver took no event until all serve again, in
+    /// microseconds.
+    pub(crate) async fn stall(&self) -> io::Result<f64> {
+        let handle = self.handle.clone();
+        let (over, mut ended) = tokio::sync::oneshot::channel::<()>();
+        let longest = tokio::spawn(async move {
+            let mut longest = Duration::ZERO;
+            while ended.try_recv().is_err() {
+                let asked = Instant::now();
+                handle.ping().await.map_err(io::Error::other)?;
+                longest = longest.max(asked.elapsed());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok::<_, io::Error>(us(longest))
+        });
+        self.provider.end_all();
+        let mut published = self.handle.published();
+        let moves = published.wait_for(|published| !published.standing().converged);
+        tokio::time::timeout(PATIENCE, moves).await?.map(drop).map_err(io::Error::other)?;
+        self.settled().await?;
+        while self.calls.lock().await.try_recv().is_ok() {}
+        // Who measured waits for this.
+        drop(over.send(()));
+        longest.await.map_err(io::Error::other)?
+    }
+
+    /// Ends the first `n` workloads and refuses their next leases once: how late each is asked for again, after the
+    /// moment at which that was due, in microseconds.
+    pub(crate) async fn late_retries(&self, n: u32) -> io::Result<Vec<f64>> {
+        let count = usize::try_from(n).map_err(io::Error::other)?;
+        self.provider.refuse(n);
+        for slot in self.slots.iter().take(count) {
+            let published = self.handle.published().borrow().clone();
+            let lease = published.cluster().record(slot).map(|it| lease_id(slot, it.attempt));
+            if !lease.is_some_and(|lease| self.provider.end(&lease)) {
+                return Err(io::Error::other(format!("{slot} is not watched")));
+            }
+        }
+        let mut due = BTreeMap::new();
+        let mut published = self.handle.published();
+        while due.len() < count {
+            let view = published.borrow_and_update().clone().view();
+            for node in view.nodes.iter().filter(|node| node.failures > 0) {
+                // What comes at once is no retry that waits.
+                if let Some(at) = node.due.filter(|at| at.since(view.at) >= WAITS) {
+                    due.insert(node.slot.clone(), at);
+                }
+            }
+            tokio::time::timeout(PATIENCE, published.changed()).await?.map_err(io::Error::other)?;
+        }
+        self.settled().await?;
+        while self.calls.lock().await.try_recv().is_ok() {}
+        let late = |(slot, at): (&LogicalNodeId, &Timestamp)| {
+            let due = UNIX_EPOCH + Duration::from_millis(at.as_millis());
+            let leased = self.provider.leased_at(slot)?;
+            Some(us(leased.duration_since(due).unwrap_or_default()))
+        };
+        Ok(due.iter().filter_map(late).collect())
     }
 }
 

@@ -113,6 +113,7 @@ fn console(socket: &Path) -> Console {
         loop {
             match looker.next().await {
                 Ok(Seen::View(view)) => seen.store(view.pass.get(), Ordering::Relaxed),
+                Ok(Seen::Alive) => {}
                 Ok(Seen::Gap(_)) | Err(_) => drop(missed.fetch_add(1, Ordering::Relaxed)),
             }
             // As often as a screen is painted at most.
