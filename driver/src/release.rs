@@ -137,7 +137,9 @@ impl State {
     ) -> Result<(ReleaseView, Option<Commit>), Refusal> {
         let held = self.held(subject);
         if held.is_empty() {
-            return Err(refuse(RefusalKind::Invalid, format!("{subject} is not held")));
+            let hint = Some("`levelhead status --problems` lists what is held".to_owned());
+            let message = format!("{subject} is not held");
+            return Err(Refusal { hint, ..refuse(RefusalKind::Invalid, message) });
         }
         let holds: Vec<&Hold> = held.iter().map(|(_, hold)| hold).collect();
         let hash = token(self.shape.uuid, &subject.to_string(), &holds);

@@ -21,6 +21,8 @@ pub enum Seen {
     View(Arc<RunView>),
     /// Changes were missed, and why; the run as it is now follows.
     Gap(String),
+    /// Nothing is new, and the driver is there.
+    Alive,
 }
 
 /// A watch of a driver in another process.
@@ -96,13 +98,20 @@ impl Watch {
                         is_new = true;
                     }
                 }
-                // What came before the gap is shown first; the gap itself stays for the next look.
-                WatchLine::Gap { .. } | WatchLine::End { .. } if is_new => break,
+                // What came before it is shown first; the line itself stays for the next look.
+                WatchLine::Gap { .. } | WatchLine::End { .. } | WatchLine::Alive { .. }
+                    if is_new =>
+                {
+                    break;
+                }
                 WatchLine::Gap { why } => {
                     self.rest = rest[taken + len + 1..].to_vec();
                     return Ok(Some(Seen::Gap(why)));
                 }
-                WatchLine::Alive { .. } => {}
+                WatchLine::Alive { .. } => {
+                    self.rest = rest[taken + len + 1..].to_vec();
+                    return Ok(Some(Seen::Alive));
+                }
                 WatchLine::End { why } => return Err(self.over(&why)),
             }
             taken += len + 1;

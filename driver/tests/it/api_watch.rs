@@ -178,7 +178,7 @@ fn an_onlooker_sees_the_run_wherever_it_is() {
                     Seen::View(view) if view.state == RunState::Converged && view.ready == 4 => {
                         return view;
                     }
-                    Seen::View(_) => {}
+                    Seen::View(_) | Seen::Alive => {}
                     Seen::Gap(why) => panic!("{why}"),
                 }
             }
@@ -193,6 +193,7 @@ fn an_onlooker_sees_the_run_wherever_it_is() {
         loop {
             match far.next().await {
                 Ok(Seen::View(view)) if view.driver == run.view().driver => break,
+                Ok(Seen::Alive) => {}
                 Ok(seen) => saw.push(matches!(seen, Seen::Gap(_))),
                 Err(_gone) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
             }

@@ -67,6 +67,7 @@ impl Bench {
             color: Color::Sixteen,
             read_only: false,
             embedded: false,
+            offset: 0,
             who: "op:bench".to_owned(),
             place: Place::new("cluster.toml".as_ref(), None),
         };

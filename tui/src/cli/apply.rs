@@ -71,7 +71,8 @@ fn read_kept(path: &Path) -> Result<PlanView, Failure> {
     let read =
         File::open(path).and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
     if let Err(error) = read {
-        return Err(Failure::new(Exit::Invalid, format!("cannot read {shown}: {error}")));
+        let failure = Failure::new(Exit::Invalid, format!("cannot read {shown}: {error}"));
+        return Err(failure.hint("`levelhead plan --json` prints a plan that can be kept"));
     }
     let plan: PlanView = serde_json::from_str(&text)
         .map_err(|error| edited(format!("{shown} is no plan of this version: {error}")))?;

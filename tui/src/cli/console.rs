@@ -5,21 +5,22 @@ use std::{
     io::{BufReader, ErrorKind, IsTerminal as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
-    time::Duration,
+    sync::Arc,
 };
 
 use driver::{
     Begin, Face, Link, Source, StopReason,
-    api::{CallError, Seen},
-    start, system_clock,
+    api::CallError,
+    start,
     view::{Refusal, RefusalKind},
 };
 use rustix::process::Signal;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use super::{
     context::{Context, who},
     exit::{Exit, Failure, Outcome, chain},
+    feed,
     global::Global,
     ground::Ground,
     out,
@@ -33,11 +34,6 @@ use crate::console::{
     tape::{Player, TapeError},
 };
 use crate::place::Place;
-
-/// Least time between two snapshots: more would not be seen.
-const SNAPSHOT_PERIOD: Duration = Duration::from_millis(33);
-/// Time between two tries to reach a driver that is gone.
-const RETRY_PERIOD: Duration = Duration::from_millis(500);
 
 /// Opens the console.
 pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
@@ -57,6 +53,7 @@ pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
         color: color(&context.global, how),
         read_only,
         embedded,
+        offset: offset(),
         who: who(),
         place: context.place.clone(),
     };
@@ -136,6 +133,7 @@ pub(crate) async fn replay(global: &Global, file: &Path, how: &Screen, record: &
         color: color(global, how),
         read_only: false,
         embedded: false,
+        offset: offset(),
         who: who(),
         place: Place::new(file, global.state_dir.as_deref()),
     };
@@ -145,9 +143,14 @@ pub(crate) async fn replay(global: &Global, file: &Path, how: &Screen, record: &
     };
     let played = console::replay(read).await.map_err(|error| {
         let text = format!("{}: {}", record.display(), chain(&error));
-        Failure::new(Exit::Invalid, text)
+        Failure::new(Exit::Invalid, text).hint("name a file that `console --record` wrote")
     })?;
     ended(played)
+}
+
+/// How far from Greenwich times of day are told here, in seconds.
+fn offset() -> i32 {
+    jiff::tz::TimeZone::system().to_offset(jiff::Timestamp::now()).seconds()
 }
 
 fn ascii(how: &Screen) -> bool {
@@ -181,9 +184,10 @@ async fn shown(link: Link, ground: Ground, options: Options, record: Option<File
     let (requests, asked) = mpsc::unbounded_channel();
     let (answers, replies) = mpsc::unbounded_channel();
     let source = Source { face: Face::Console, who: options.who.clone() };
-    let mut feed = tokio::spawn(feed(link.clone(), shown));
+    let again = Arc::new(Notify::new());
+    let mut feed = tokio::spawn(feed::feed(link.clone(), shown, Arc::clone(&again)));
     let mut serve = tokio::spawn(serve(link, ground, source, asked, answers));
-    let cable = ConsoleLink { snapshots, requests, replies };
+    let cable = ConsoleLink { snapshots, requests, replies, again };
     let ended = console::run(cable, options, record).await;
     feed.abort();
     serve.abort();
@@ -202,32 +206,6 @@ fn ended(ended: Result<(), ConsoleError>) -> Outcome {
         Err(ConsoleError::Signalled(_) | ConsoleError::HungUp) => Ok(Exit::Terminated),
         Err(error @ ConsoleError::NotATerminal) => Err(Failure::new(Exit::Usage, chain(&error))),
         Err(error @ ConsoleError::Terminal(_)) => Err(Failure::new(Exit::Internal, chain(&error))),
-    }
-}
-
-/// Brings snapshots to the console; the newest wins.
-async fn feed(link: Link, shown: watch::Sender<LinkState>) {
-    let clock = system_clock();
-    let mut looker = link.look();
-    loop {
-        match looker.next().await {
-            Ok(Seen::View(view)) => {
-                if shown.send(LinkState::Live(view)).is_err() {
-                    return;
-                }
-                tokio::time::sleep(SNAPSHOT_PERIOD).await;
-            }
-            // The screen shows the present, whatever was missed.
-            Ok(Seen::Gap(why)) => tracing::debug!(why, "the console missed changes"),
-            Err(error) => {
-                let lost_before = matches!(*shown.borrow(), LinkState::Lost { .. });
-                let state = LinkState::Lost { since: clock(), why: chain(&error) };
-                if !lost_before && shown.send(state).is_err() {
-                    return;
-                }
-                tokio::time::sleep(RETRY_PERIOD).await;
-            }
-        }
     }
 }
 

@@ -46,6 +46,22 @@ pub(crate) enum Exit {
     Terminated = 143,
 }
 
+impl Exit {
+    /// What helps where nothing more is known than the code.
+    const fn help(self) -> Option<&'static str> {
+        match self {
+            Self::Done | Self::Changes | Self::Interrupted | Self::Terminated => None,
+            Self::Usage | Self::Invalid => Some("`levelhead --help` lists what can be given"),
+            Self::Internal => Some("`levelhead doctor` checks the surroundings"),
+            Self::Journal => Some("`levelhead journal verify` checks the journal"),
+            Self::Unavailable => Some("`levelhead doctor` shows what is to be had here"),
+            Self::Stale | Self::Refused | Self::Partial | Self::NotConverged | Self::TimedOut => {
+                Some("`levelhead status` shows how it stands")
+            }
+        }
+    }
+}
+
 /// What helps a journal that cannot be written.
 const ROOM_HINT: &str =
     "free space on the disk or make the state directory writable, then start again";
@@ -80,12 +96,20 @@ impl Failure {
         self
     }
 
+    /// The same, and in any case with something that helps.
+    #[must_use]
+    pub(crate) fn helped(self) -> Self {
+        let hint = self.hint.or_else(|| self.exit.help().map(str::to_owned));
+        Self { hint, ..self }
+    }
+
     /// The same with the commands in it as they are run from `place`.
     #[must_use]
     pub(crate) fn placed(self, place: &Place) -> Self {
-        let hint = self.hint.map(|hint| place.text(&hint));
-        let details = self.details.iter().map(|detail| place.text(detail)).collect();
-        Self { details, hint, ..self }
+        let this = self.helped();
+        let hint = this.hint.map(|hint| place.text(&hint));
+        let details = this.details.iter().map(|detail| place.text(detail)).collect();
+        Self { details, hint, ..this }
     }
 
     /// A failure of the program's own doing or of its surroundings.
@@ -135,7 +159,8 @@ impl From<CallError> for Failure {
             CallError::Socket { .. }
             | CallError::Broken(_)
             | CallError::Answer(_)
-            | CallError::Call(_) => Self::new(Exit::Unavailable, chain(&error)),
+            | CallError::Call(_) => Self::new(Exit::Unavailable, chain(&error))
+                .hint("see that a driver runs there: `levelhead driver` starts one"),
         }
     }
 }

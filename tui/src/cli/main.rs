@@ -53,6 +53,7 @@ fn ended(outcome: Outcome, as_json: bool) -> ExitCode {
         }
         Ok(exit) => out::code(exit),
         Err(failure) => {
+            let failure = failure.helped();
             out::failure(&failure, as_json);
             out::code(failure.exit)
         }

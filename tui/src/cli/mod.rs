@@ -18,6 +18,7 @@ mod events;
 mod exit;
 mod explain;
 mod export;
+mod feed;
 mod flags;
 mod global;
 mod greet;

@@ -61,7 +61,7 @@ async fn awaited(context: &Context, what: &Awaited, deadline: Instant) -> Outcom
                 last = Some(view);
             }
             // What is there now is what counts.
-            Ok(Seen::Gap(_)) => {}
+            Ok(Seen::Gap(_) | Seen::Alive) => {}
             // A driver that was there may come back.
             Err(error) if is_gone(&error) => sleep(RETRY_PERIOD).await,
             Err(error) => return Err(error.into()),

@@ -35,6 +35,7 @@ pub(crate) async fn follow(context: &Context, link: &Link) -> Outcome {
         };
         let view = match seen {
             Seen::View(view) => view,
+            Seen::Alive => continue,
             Seen::Gap(why) => {
                 say(context, pass, "run", "gap", &why)?;
                 continue;

@@ -28,10 +28,26 @@ const fn rounded_up(ms: u64) -> u64 {
     ms.saturating_add(SECOND - 1)
 }
 
-/// The time of day in UTC.
-pub(crate) fn of_day(at: Timestamp) -> String {
-    let secs = at.as_millis() / SECOND;
-    format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
+/// Where a time of day is told: so many seconds east of Greenwich.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Zone(pub(crate) i32);
+
+impl Zone {
+    /// The time of day there.
+    pub(crate) fn of_day(self, at: Timestamp) -> String {
+        let secs = (at.as_millis() / SECOND).saturating_add_signed(i64::from(self.0));
+        format!("{:02}:{:02}:{:02}", secs / 3_600 % 24, secs / 60 % 60, secs % 60)
+    }
+
+    /// Its name: `UTC`, or how far it is from there.
+    pub(crate) fn name(self) -> String {
+        if self.0 == 0 {
+            return "UTC".to_owned();
+        }
+        let sign = if self.0 < 0 { '-' } else { '+' };
+        let minutes = self.0.unsigned_abs() / 60;
+        format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
 }
 
 /// The unit in which a length of `ms` counts.
@@ -112,7 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_day_is_utc() {
-        assert_eq!(of_day(at(1_796_000_671_000)), "01:04:31");
+    fn the_time_of_day_is_that_of_its_zone() {
+        let told = |zone: Zone| (zone.of_day(at(1_796_000_671_000)), zone.name());
+        assert_eq!(told(Zone(0)), ("01:04:31".to_owned(), "UTC".to_owned()));
+        assert_eq!(told(Zone(5 * 3_600 + 1_800)), ("06:34:31".to_owned(), "+05:30".to_owned()));
+        assert_eq!(told(Zone(-2 * 3_600)), ("23:04:31".to_owned(), "-02:00".to_owned()));
     }
 }

@@ -10,7 +10,7 @@ use reconciler_core::{
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// The console's end of the cable.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct ConsoleLink {
     pub requests: mpsc::UnboundedSender<Request>,
     /// What is answered.
     pub replies: mpsc::UnboundedReceiver<Reply>,
+    /// Tells whoever tries to come to the driver to do so now.
+    pub again: Arc<Notify>,
 }
 
 /// How the link to the driver stands.
@@ -30,13 +32,41 @@ pub enum LinkState {
     Connecting,
     /// The newest snapshot.
     Live(Arc<RunView>),
+    /// The link stands, and nothing is heard over it since then: the driver may be stuck.
+    Lagging(Timestamp),
     /// The driver cannot be reached; the last snapshot stays on screen.
-    Lost {
-        /// Since when.
-        since: Timestamp,
-        /// Why, in one line.
-        why: String,
-    },
+    Lost(Lost),
+}
+
+/// A link that does not stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Since when.
+    pub since: Timestamp,
+    /// Why, in one line.
+    pub why: String,
+    /// True if the driver is there, and cannot be understood: it is of another version.
+    #[serde(default)]
+    pub incompatible: bool,
+    /// When it is tried again.
+    #[serde(default)]
+    pub retry: Option<Retry>,
+}
+
+impl Lost {
+    /// A link that is lost since then.
+    pub fn new(since: Timestamp, why: impl Into<String>) -> Self {
+        Self { since, why: why.into(), incompatible: false, retry: None }
+    }
+}
+
+/// A try to come to the driver again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// The how manieth, from 1.
+    pub nth: u32,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// One request.

@@ -7,7 +7,11 @@ use reconciler_core::{id::GroupId, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use super::moment::Moment;
-use super::{confirm::Confirmed, link::Reply, release::ConfirmedRelease};
+use super::{
+    confirm::Confirmed,
+    link::{Lost, Reply},
+    release::ConfirmedRelease,
+};
 
 /// A key as the console knows it; what is not listed is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +53,15 @@ pub enum Key {
 pub enum Msg {
     /// A key, and when it was read.
     Key(Key, Moment),
+    /// A click on a cell, counted from the upper left.
+    Click {
+        /// The column.
+        column: u16,
+        /// The row.
+        row: u16,
+    },
+    /// What became of writing what was shown: the files, or why not.
+    Saved(Result<String, String>),
     /// The screen has another size.
     Resize {
         /// Columns.
@@ -60,13 +73,10 @@ pub enum Msg {
     Connecting,
     /// A newer snapshot.
     Snapshot(Arc<RunView>),
+    /// The link stands, and nothing was heard over it since then.
+    Lagging(Timestamp),
     /// The driver cannot be reached.
-    LinkLost {
-        /// Since when.
-        since: Timestamp,
-        /// Why.
-        why: String,
-    },
+    LinkLost(Lost),
     /// An answer to a request.
     Reply(Reply),
     /// Time went on.
@@ -118,6 +128,15 @@ pub enum Cmd {
     },
     /// Put a text on the clipboard of who looks.
     Copy(String),
+    /// Write texts into new files whose names begin so, each with its ending.
+    Save {
+        /// How the names begin.
+        stem: String,
+        /// Endings and texts.
+        parts: Vec<(&'static str, String)>,
+    },
+    /// Come to the driver anew, now.
+    Reconnect,
     /// Paint everything anew.
     Redraw,
     /// Give the terminal back and stop until continued.

@@ -4,11 +4,13 @@
 //! commands, [`view::draw`] paints the model. Those three are pure; `run` and `terminal` are all that touches
 //! the outside. Not here: the driver behind [`link::ConsoleLink`].
 
+mod backoff;
 mod census;
 mod clock;
 mod confirm;
 mod cursor;
 mod draft;
+mod files;
 pub mod filter;
 mod glyphs;
 mod keymap;
@@ -35,6 +37,7 @@ pub mod view;
 mod wake;
 mod wish;
 
+pub(crate) use backoff::Backoff;
 pub use confirm::Confirmed;
 pub use release::ConfirmedRelease;
 pub use replay::replay;

@@ -12,11 +12,13 @@ use reconciler_core::{
 
 use super::{
     census::Census,
+    clock::Zone,
     cursor::{Cursor, Items},
     draft::Draft,
     filter::Filter,
     glyphs::Glyphs,
     layout::{self, Layout},
+    link::Lost,
     message::Moment,
     options::Options,
     order::Order,
@@ -33,13 +35,10 @@ pub(crate) enum Link {
     Connecting,
     /// Snapshots come.
     Live,
+    /// They may come, and nothing did since then.
+    Lagging(Timestamp),
     /// They do not.
-    Lost {
-        /// Since when.
-        since: Timestamp,
-        /// Why.
-        why: String,
-    },
+    Lost(Lost),
 }
 
 /// A note in the footer that goes by itself.
@@ -69,6 +68,12 @@ pub struct Model {
     pub(crate) past: Option<PassNumber>,
     pub(crate) order: Order,
     pub(crate) overview: bool,
+    /// True if the selected event shows its whole text.
+    pub(crate) wraps: bool,
+    /// True if times of day are those of UTC, wherever this is.
+    pub(crate) utc: bool,
+    /// True if clicks and the wheel are taken, where they are of use.
+    pub(crate) mouse: bool,
     pub(crate) pane: Pane,
     pub(crate) groups: Cursor<GroupId>,
     pub(crate) fleet: Cursor<RowId>,
@@ -107,6 +112,9 @@ impl Model {
             past: None,
             order: Order::default(),
             overview: false,
+            wraps: false,
+            utc: false,
+            mouse: false,
             pane: Pane::Fleet,
             groups: Cursor::new(),
             fleet: Cursor::new(),
@@ -167,6 +175,24 @@ impl Model {
 
     pub(crate) const fn palette(&self) -> Palette {
         Palette(self.options.color)
+    }
+
+    /// True while a driver can be asked.
+    pub(crate) const fn is_linked(&self) -> bool {
+        match self.link {
+            Link::Live | Link::Lagging(_) => true,
+            Link::Connecting | Link::Lost(_) => false,
+        }
+    }
+
+    /// Where times of day are told.
+    pub(crate) const fn zone(&self) -> Zone {
+        if self.utc { Zone(0) } else { Zone(self.options.offset) }
+    }
+
+    /// True if the mouse is of use: what is there to be read is selected by the terminal itself.
+    pub(crate) fn takes_mouse(&self) -> bool {
+        self.mouse && self.popup.is_none() && self.pane != Pane::Events
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -325,6 +351,18 @@ impl Model {
                 .saturating_sub(1);
         }
         layout.list_height(pane, self.pane)
+    }
+
+    /// The first row of the focused list that is seen, and how long it is.
+    pub(crate) fn focus_top(&self) -> (usize, usize) {
+        let top = match self.pane {
+            Pane::Groups => self.groups.top(),
+            Pane::Fleet => self.fleet.top(),
+            Pane::Passes => self.passes.top(),
+            Pane::Events => self.events.top(),
+            Pane::Holds => self.holds.top(),
+        };
+        (top, self.focus_place().1)
     }
 
     /// Where the focused list stands, and how long it is.

@@ -13,6 +13,8 @@ pub struct Options {
     pub read_only: bool,
     /// True if the driver lives in this process and ends with it.
     pub embedded: bool,
+    /// How many seconds east of Greenwich times of day are told.
+    pub offset: i32,
     /// Who acts, such as `op:alice`.
     pub who: String,
     /// Where the run is, for the commands that are shown.

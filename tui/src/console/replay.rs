@@ -58,6 +58,7 @@ async fn play(player: &mut Player) -> Result<(), ConsoleError> {
                         return Ok(());
                     }
                 }
+                Some(KeyEvent::Click(..)) => {}
                 Some(KeyEvent::Hangup) | None => return Err(ConsoleError::HungUp),
             },
             () = sleep(PACE), if plays => plays = player.advance(),

@@ -11,12 +11,13 @@ use rustix::process::{Signal, getpid, kill_process};
 use tokio::time::sleep;
 
 use super::{
-    link::{Ask, ConsoleLink, LinkState, Reply, Request},
+    files,
+    link::{Ask, ConsoleLink, LinkState, Lost, Reply, Request},
     message::{Cmd, Farewell, Moment, Msg},
     model::Model,
     options::Options,
     tape::Recorder,
-    terminal::{COPY_MAX, Caught, Input, KeyEvent, Screen, Signals, guarded},
+    terminal::{Caught, Input, KeyEvent, Screen, Signals, guarded},
     update::update,
     view, wake,
 };
@@ -189,6 +190,7 @@ impl Console {
         while let Some(event) = next {
             batch.push(match event {
                 KeyEvent::Key(key) => Msg::Key(key, self.clock.now()),
+                KeyEvent::Click(column, row) => Msg::Click { column, row },
                 KeyEvent::Hangup => Msg::Hangup,
             });
             next = self.input.waiting();
@@ -206,12 +208,13 @@ impl Console {
         match &*self.link.snapshots.borrow_and_update() {
             LinkState::Connecting => Msg::Connecting,
             LinkState::Live(view) => Msg::Snapshot(view.clone()),
-            LinkState::Lost { since, why } => Msg::LinkLost { since: *since, why: why.clone() },
+            LinkState::Lagging(since) => Msg::Lagging(*since),
+            LinkState::Lost(lost) => Msg::LinkLost(lost.clone()),
         }
     }
 
     fn lost(&self, why: &str) -> Msg {
-        Msg::LinkLost { since: self.clock.now().wall, why: why.to_owned() }
+        Msg::LinkLost(Lost::new(self.clock.now().wall, why))
     }
 
     /// Notes a message; a record that cannot be written any longer ends, and the console goes on.
@@ -246,8 +249,12 @@ impl Console {
             Cmd::WriteBack { id, counts } => {
                 self.send(Request { id, ask: Ask::WriteBack(counts) });
             }
-            Cmd::Copy(text) if text.len() <= COPY_MAX => Screen::copy(&text)?,
-            Cmd::Copy(_) => tracing::warn!("a text is too long for a clipboard"),
+            Cmd::Copy(text) => Screen::copy(&text)?,
+            Cmd::Save { stem, parts } => {
+                let saved = files::write(&stem, &parts).map_err(|error| error.to_string());
+                return self.fold(Msg::Saved(saved));
+            }
+            Cmd::Reconnect => self.link.again.notify_one(),
             Cmd::Redraw => {
                 self.screen.clear()?;
                 self.urgent = true;
@@ -284,6 +291,7 @@ impl Console {
             return Ok(());
         }
         let (screen, model) = (&mut self.screen, &self.model);
+        Screen::mouse(model.takes_mouse())?;
         guarded(|| screen.paint(|frame| view::draw(model, frame)))?;
         self.painted = Some(Instant::now());
         let now = self.clock.now();

@@ -248,7 +248,8 @@ impl Player {
             Some(Line::Msg { msg: Msg::Key(key, _) }) => format!("key {key:?}"),
             Some(Line::Msg { msg: Msg::Snapshot(_) } | Line::Delta { .. }) => "snapshot".to_owned(),
             Some(Line::Msg { msg: Msg::Reply(_) }) => "reply".to_owned(),
-            Some(Line::Msg { msg: Msg::LinkLost { .. } }) => "link lost".to_owned(),
+            Some(Line::Msg { msg: Msg::LinkLost(_) }) => "link lost".to_owned(),
+            Some(Line::Msg { msg: Msg::Lagging(_) }) => "link lags".to_owned(),
             Some(Line::Msg { .. } | Line::Begin { .. }) | None => String::new(),
         }
     }

@@ -19,7 +19,12 @@ pub(crate) fn next_wake(model: &Model) -> Option<Millis> {
         Millis::new(flash.until.get().saturating_sub(now.mono.get()).saturating_add(1))
     });
     let link = match &model.link {
-        Link::Lost { since, .. } => Some(clock::until_age_changes(*since, now.wall)),
+        Link::Lost(lost) => {
+            let age = clock::until_age_changes(lost.since, now.wall);
+            let retry = lost.retry.and_then(|it| clock::until_left_changes(it.at, now.wall));
+            Some(retry.map_or(age, |retry| retry.min(age)))
+        }
+        Link::Lagging(since) => Some(clock::until_age_changes(*since, now.wall)),
         Link::Connecting | Link::Live => None,
     };
     [flash, link, of_header(model), of_fleet(model), of_holds(model), of_popup(model)]

@@ -38,6 +38,7 @@ pub(crate) fn options() -> Options {
         color: Color::Mono,
         read_only: false,
         embedded: false,
+        offset: 0,
         who: "op:alice".to_owned(),
         place: Place::new("cluster.toml".as_ref(), None),
     }

@@ -10,7 +10,7 @@ use reconciler_core::{
     time::{Millis, Timestamp},
 };
 use tui::console::{
-    link::Reply,
+    link::{Lost, Reply},
     message::{Cmd, Key, Moment, Msg},
     model::RowId,
     view,
@@ -55,7 +55,7 @@ fn consoles() -> Vec<Console> {
         all.push(listed);
     }
     let mut lost = Console::new(120, 36);
-    lost.msg(Msg::LinkLost { since: Timestamp::ZERO, why: "gone".to_owned() });
+    lost.msg(Msg::LinkLost(Lost::new(Timestamp::ZERO, "gone")));
     all.push(lost);
     all
 }
@@ -201,6 +201,8 @@ impl Play {
                 Cmd::Operations { id } => self.listed.push(id),
                 Cmd::WriteBack { .. }
                 | Cmd::Copy(_)
+                | Cmd::Reconnect
+                | Cmd::Save { .. }
                 | Cmd::Redraw
                 | Cmd::Suspend
                 | Cmd::Quit(_) => {}
@@ -256,7 +258,7 @@ impl Play {
                 }
             }
             Act::Lost => {
-                self.console.msg(Msg::LinkLost { since: Timestamp::ZERO, why: "gone".to_owned() });
+                self.console.msg(Msg::LinkLost(Lost::new(Timestamp::ZERO, "gone")));
             }
         }
     }

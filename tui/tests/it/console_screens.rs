@@ -1,29 +1,78 @@
 //! Whole screens at the sizes that they are drawn for.
 
-use driver::view::ChangeKind;
+use std::sync::Arc;
+
+use driver::view::{ChangeKind, FileView, Refusal, RefusalKind, RunView};
 use insta::assert_snapshot;
 use ratatui::style::Modifier;
+use reconciler_core::time::Timestamp;
 use tui::console::{
-    link::Reply,
+    link::{Lost, Reply, Retry},
     message::{Cmd, Key, Msg},
     options::{Color, Options},
 };
 
 use crate::{
-    console_fixture::{Console, ago, options, plan, run_view},
-    console_hold::{looking, operation, release},
+    console_fixture::{AT, Console, ago, options, plan, run_view},
+    console_hold::{look_at_hold, operation, release},
 };
 
 const SIZES: [(u16, u16); 5] = [(120, 36), (80, 24), (60, 16), (40, 10), (36, 9)];
 
 fn shoot(name: &str, keys: &str) {
-    for (width, height) in SIZES {
-        let mut console = Console::new(width, height);
+    each(name, |console| {
         for c in keys.chars() {
             console.key(if c == '\n' { Key::Enter } else { Key::Char(c) });
         }
-        snap(name, &console, width, height);
+    });
+}
+
+/// The text of a screen at every size, and its colours and modifiers in the palette of sixteen.
+fn each(name: &str, act: impl Fn(&mut Console)) {
+    let mut styles = String::new();
+    for (width, height) in SIZES {
+        for color in [Color::Mono, Color::Sixteen] {
+            let options = Options { color, ..options() };
+            let mut console = Console::with(options, width, height, run_view());
+            act(&mut console);
+            if color == Color::Mono {
+                snap(name, &console, width, height);
+            } else if height > 9 {
+                styles += &format!("{width}x{height}\n{}\n", look(&console, width, height));
+            }
+        }
     }
+    assert_snapshot!(format!("{name}_styles"), styles);
+}
+
+/// How every cell looks: a dot where it looks like nothing special, else a letter that is explained below.
+fn look(console: &Console, width: u16, height: u16) -> String {
+    let terminal = console.screen(width, height);
+    let buffer = terminal.backend().buffer();
+    let mut kinds: Vec<String> = Vec::new();
+    let mut out = String::new();
+    for y in 0..height {
+        let row: String = (0..width)
+            .map(|x| {
+                let cell = &buffer[(x, y)];
+                let kind = format!("{:?} on {:?}, {:?}", cell.fg, cell.bg, cell.modifier);
+                if kind == "Reset on Reset, NONE" {
+                    return '.';
+                }
+                let at = kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+                    kinds.push(kind);
+                    kinds.len() - 1
+                });
+                char::from(b'A' + u8::try_from(at).unwrap())
+            })
+            .collect();
+        out += row.trim_end_matches('.');
+        out.push('\n');
+    }
+    for (at, kind) in kinds.iter().enumerate() {
+        out += &format!("{} = {kind}\n", char::from(b'A' + u8::try_from(at).unwrap()));
+    }
+    out
 }
 
 fn snap(name: &str, console: &Console, width: u16, height: u16) {
@@ -69,8 +118,7 @@ fn the_detail_of_a_node() {
 
 #[test]
 fn a_plan_to_confirm_by_name() {
-    for (width, height) in SIZES {
-        let mut console = Console::new(width, height);
+    each("plan", |console| {
         let (id, _) = console.ask("-");
         let shown = plan(&[
             ("cpu-batch", 2, 1, &[("cpu-batch-1", ChangeKind::Destroy, true)]),
@@ -86,8 +134,7 @@ fn a_plan_to_confirm_by_name() {
         ]);
         console.msg(Msg::Reply(Reply::Plan(id, Ok(shown.into()))));
         console.type_in("cpu-ba");
-        snap("plan", &console, width, height);
-    }
+    });
 }
 
 #[test]
@@ -117,33 +164,89 @@ fn a_command_on_its_way() {
 
 #[test]
 fn a_hold_to_be_released() {
-    for (width, height) in SIZES {
-        let (mut console, id) = looking(width, height);
+    each("release", |console| {
+        let id = look_at_hold(console);
         console.msg(Msg::Reply(Reply::Release(id, Ok(Box::new(release(false))))));
         console.type_in("db-rep");
-        snap("release", &console, width, height);
-    }
+    });
 }
 
 #[test]
 fn open_operations() {
-    for (width, height) in SIZES {
-        let mut console = Console::new(width, height);
+    each("operations", |console| {
         let ordered = console.type_in("5v");
         let [Cmd::Operations { id }] = ordered.as_slice() else { panic!("{ordered:?}") };
         console.msg(Msg::Reply(Reply::Operations(*id, Ok(vec![operation()]))));
         console.key(Key::Down);
-        snap("operations", &console, width, height);
-    }
+    });
 }
 
 #[test]
 fn a_lost_link() {
-    for (width, height) in SIZES {
-        let mut console = Console::new(width, height);
-        console.msg(Msg::LinkLost { since: ago(47), why: "connection refused".to_owned() });
-        snap("lost", &console, width, height);
+    each("lost", |console| {
+        let retry = Some(Retry { nth: 6, at: Timestamp::from_millis(AT + 4_000) });
+        let lost = Lost { retry, ..Lost::new(ago(47), "connection refused") };
+        console.msg(Msg::LinkLost(lost));
+    });
+}
+
+#[test]
+fn a_driver_of_another_version() {
+    each("incompatible", |console| {
+        let lost = Lost { incompatible: true, ..Lost::new(ago(3), "its views have the form 9") };
+        console.msg(Msg::LinkLost(lost));
+    });
+}
+
+#[test]
+fn a_driver_that_says_nothing() {
+    each("lagging", |console| drop(console.msg(Msg::Lagging(ago(14)))));
+}
+
+#[test]
+fn leaving_with_a_draft() {
+    shoot("quit", "+q");
+}
+
+#[test]
+fn the_whole_text_of_an_event() {
+    shoot("wrapped", "4jw");
+}
+
+#[test]
+fn what_became_of_a_plan() {
+    let refusal = |kind| Refusal {
+        kind,
+        message: "what the plan was made from has changed".to_owned(),
+        moved: vec!["the live generation is 43".to_owned()],
+        hint: Some("make the plan again, look at it, and confirm its new hash".to_owned()),
+    };
+    for (name, kind) in [
+        ("stale", RefusalKind::Stale),
+        ("refused", RefusalKind::Forbidden),
+        ("failed", RefusalKind::Journal),
+    ] {
+        each(name, |console| {
+            let (id, _) = console.ask("+");
+            console.msg(Msg::Reply(Reply::Plan(id, Err(refusal(kind)))));
+        });
     }
+    each("asking", |console| drop(console.ask("+")));
+}
+
+#[test]
+fn counts_on_their_way_into_the_file() {
+    each("write_back", |console| {
+        let file = FileView {
+            path: "cluster.toml".to_owned(),
+            problem: None,
+            differs: vec![("cpu-batch".parse().unwrap(), 2, 3)],
+            off_differs: Vec::new(),
+            revised: Vec::new(),
+        };
+        console.msg(Msg::Snapshot(Arc::new(RunView { file: Some(file), ..run_view() })));
+        console.type_in("W");
+    });
 }
 
 #[test]

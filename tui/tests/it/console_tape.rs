@@ -11,6 +11,7 @@ use reconciler_core::{
     time::Timestamp,
 };
 use tui::console::{
+    link::Lost,
     message::{Key, Msg},
     model::Model,
     tape::{Player, Recorder, TapeError},
@@ -51,7 +52,7 @@ fn story() -> Vec<Msg> {
         Msg::Snapshot(Arc::new(later)),
         key(Key::Char('[')),
         key(Key::Ctrl('d')),
-        Msg::LinkLost { since: Timestamp::ZERO, why: "gone".to_owned() },
+        Msg::LinkLost(Lost::new(Timestamp::ZERO, "gone")),
         key(Key::Esc),
     ]
 }

@@ -33,12 +33,12 @@ impl Terminal {
         Some(terminal)
     }
 
-    fn output(&self, words: &[&str]) -> Output {
+    pub(crate) fn output(&self, words: &[&str]) -> Output {
         let mut tmux = Command::new("tmux");
         tmux.args(["-L", &self.socket, "-f", "/dev/null"]).args(words).output().unwrap()
     }
 
-    fn tmux(&self, words: &[&str]) {
+    pub(crate) fn tmux(&self, words: &[&str]) {
         let output = self.output(words);
         assert!(output.status.success(), "tmux {words:?}: {output:?}");
     }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod census;
+mod console_far;
 mod console_fixture;
 mod console_fuzz;
 mod console_hold;
@@ -14,6 +15,7 @@ mod console_plan;
 mod console_screens;
 mod console_select;
 mod console_tape;
+mod console_term;
 mod console_time;
 mod console_tmux;
 mod console_tty;
@@ -21,9 +23,11 @@ mod console_tty;
 mod docker;
 mod e2e_beside;
 mod e2e_capacity;
+mod e2e_curl;
 mod e2e_disk;
 mod e2e_drift;
 mod e2e_driver;
+mod e2e_errors;
 mod e2e_exec;
 mod e2e_faces;
 mod e2e_failure;

@@ -76,6 +76,22 @@ pub(crate) enum Look {
     Command,
     /// Put what is selected on the clipboard.
     Copy,
+    /// Come to the driver anew, now.
+    Reconnect,
+    /// Write what is shown into files.
+    Save,
+    /// Stay with the newest, or with what is selected.
+    Follow,
+    /// To the next node that the filter lets through.
+    NextMatch,
+    /// To the one before.
+    PriorMatch,
+    /// The whole text of the selected event, or one line of it.
+    Wrap,
+    /// Times of day as they are here, or in UTC.
+    Zone,
+    /// Take clicks and the wheel, or leave them to the terminal.
+    Mouse,
     /// The keys.
     Help,
     /// End.

@@ -15,6 +15,7 @@ use std::{
 
 use crossterm::{
     cursor::{Hide, Show},
+    event::{DisableMouseCapture, EnableMouseCapture},
     execute, queue,
     style::force_color_output,
     terminal::{
@@ -27,6 +28,7 @@ use ratatui::{Frame, Terminal, backend::CrosstermBackend};
 use super::clipboard;
 
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
 thread_local! {
@@ -60,6 +62,15 @@ impl Screen {
         enable_raw_mode()?;
         execute!(io::stdout(), EnterAlternateScreen, Hide)?;
         self.clear()
+    }
+
+    /// Takes clicks and the wheel, or leaves them to the terminal.
+    pub(crate) fn mouse(takes: bool) -> io::Result<()> {
+        match (MOUSE.swap(takes, Ordering::SeqCst), takes) {
+            (false, true) => execute!(io::stdout(), EnableMouseCapture),
+            (true, false) => execute!(io::stdout(), DisableMouseCapture),
+            (true, true) | (false, false) => Ok(()),
+        }
     }
 
     /// Gives the terminal back; does nothing if that was done.
@@ -110,8 +121,9 @@ fn restore() -> io::Result<()> {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return Ok(());
     }
+    let mouse = Screen::mouse(false);
     let shown = execute!(io::stdout(), EndSynchronizedUpdate, LeaveAlternateScreen, Show);
-    disable_raw_mode().and(shown)
+    disable_raw_mode().and(shown).and(mouse)
 }
 
 /// Runs the console's own code, so that a panic in it gives the terminal back first.
@@ -139,4 +151,71 @@ fn install_hook() {
         }
         report(info);
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::Read as _,
+        process::{Command, Stdio},
+    };
+
+    use ratatui::widgets::Clear as Blank;
+    use rustix::{
+        fs::{OFlags, fcntl_setfl},
+        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+        termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
+    };
+
+    use super::*;
+
+    const CHILD: &str = "LEVELHEAD_TEST_ON_A_TERMINAL";
+    const NAME: &str = "console::terminal::guard::tests::a_panic_on_a_terminal";
+
+    /// The other side of the next test, in a process of its own; in any other process there is nothing to see.
+    #[test]
+    fn a_panic_on_a_terminal() {
+        if std::env::var_os(CHILD).is_none() {
+            return;
+        }
+        let mut screen = Screen::take().unwrap();
+        Screen::mouse(true).unwrap();
+        screen.paint(|frame| frame.render_widget(Blank, frame.area())).unwrap();
+        guarded(|| panic!("the console broke"));
+    }
+
+    /// Whatever was set is taken back before the report, which stands on the screen that was there before.
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_is_told() {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let end = || Stdio::from(slave.try_clone().unwrap());
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").env("TERM", "xterm");
+        let ended = child.stdin(end()).stdout(end()).stderr(end()).status().unwrap();
+        assert!(!ended.success());
+        fcntl_setfl(&master, OFlags::NONBLOCK).unwrap();
+        let mut bytes = Vec::new();
+        // It ends when there is no more, because this side of the terminal stays open.
+        drop(File::from(master).read_to_end(&mut bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        let told = text.find("the console broke").unwrap();
+        for (set, unset) in [
+            ("\u{1b}[?1049h", "\u{1b}[?1049l"),
+            ("\u{1b}[?25l", "\u{1b}[?25h"),
+            ("?1003h", "?1003l"),
+        ] {
+            let at =
+                |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what:?} in {text}"));
+            assert!(at(set) < at(unset) && at(unset) < told, "{unset:?}: {text}");
+        }
+        let modes = tcgetattr(&slave).unwrap().local_modes;
+        assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
+    }
 }

@@ -11,7 +11,9 @@ use std::{
     time::Duration,
 };
 
-use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{
+    self, Event, KeyCode, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
+};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -28,6 +30,8 @@ use crate::console::message::Key;
 pub(crate) enum KeyEvent {
     /// A key.
     Key(Key),
+    /// A click on a cell.
+    Click(u16, u16),
     /// The terminal is gone; nothing follows.
     Hangup,
 }
@@ -155,13 +159,29 @@ fn drain(sender: &UnboundedSender<KeyEvent>) -> io::Result<bool> {
             continue;
         }
         quiet = 0;
-        if let Some(key) = key(&event::read()?)
-            && sender.send(KeyEvent::Key(key)).is_err()
+        if let Some(event) = used(&event::read()?)
+            && sender.send(event).is_err()
         {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// What an event of the library means here; the wheel moves like the arrows.
+fn used(event: &Event) -> Option<KeyEvent> {
+    let Event::Mouse(mouse) = event else { return key(event).map(KeyEvent::Key) };
+    match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => Some(KeyEvent::Click(mouse.column, mouse.row)),
+        MouseEventKind::ScrollUp => Some(KeyEvent::Key(Key::Up)),
+        MouseEventKind::ScrollDown => Some(KeyEvent::Key(Key::Down)),
+        MouseEventKind::Down(_)
+        | MouseEventKind::Up(_)
+        | MouseEventKind::Drag(_)
+        | MouseEventKind::Moved
+        | MouseEventKind::ScrollLeft
+        | MouseEventKind::ScrollRight => None,
+    }
 }
 
 /// The console's key for an event of the library. Sizes come by signal, everything else is not used.

@@ -6,7 +6,8 @@ use driver::view::RunView;
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
 use super::{
-    command, copy, gate::may_edit, plan, popup, recover, release, scroll::moved, travel, write_back,
+    command, copy, gate::may_edit, plan, popup, recover, release, save, scroll::moved, travel,
+    write_back,
 };
 use crate::console::{
     filter::Filter,
@@ -15,6 +16,7 @@ use crate::console::{
     message::Cmd,
     model::{Model, RowId},
     popup::{Entry, Popup},
+    rows::Row,
 };
 
 /// Acts on what a key means.
@@ -53,6 +55,30 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
         Look::Copy => return copy::selected(model),
         Look::Backward => travel::step(model, travel::Way::Backward),
         Look::Forward => travel::step(model, travel::Way::Forward),
+        Look::Reconnect => {
+            model.flash("asking the driver anew");
+            return vec![Cmd::Reconnect];
+        }
+        Look::Save => return save::shown(model),
+        Look::Follow => follow(model),
+        Look::NextMatch => matching(model, 1),
+        Look::PriorMatch => matching(model, -1),
+        Look::Wrap => {
+            model.wraps = !model.wraps;
+            focus(model, Pane::Events);
+        }
+        Look::Zone => {
+            model.utc = !model.utc;
+            model.flash(format!("times of day are those of {}", model.zone().name()));
+        }
+        Look::Mouse => {
+            model.mouse = !model.mouse;
+            model.flash(if model.mouse {
+                "the mouse selects rows and scrolls; Shift and drag selects text"
+            } else {
+                "the mouse is the terminal's"
+            });
+        }
         Look::Sort => {
             model.order.key = model.order.key.next();
             resort(model);
@@ -75,6 +101,43 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
         Look::Quit => return popup::quit(model),
     }
     Vec::new()
+}
+
+/// Stays with the newest of a list that grows at its head, or with what is selected there.
+fn follow(model: &mut Model) {
+    let view = model.shown.clone();
+    match model.pane {
+        Pane::Passes if model.passes.is_following() => {
+            if let Some(pass) = view.as_ref().and_then(|view| view.passes.first()) {
+                model.passes.pick(pass.pass);
+            }
+        }
+        Pane::Events if model.events.is_following() => {
+            if let Some(event) = view.as_ref().and_then(|view| view.events.first()) {
+                model.events.pick(event.seq);
+            }
+        }
+        Pane::Passes | Pane::Events => model.steer(model.pane, Some(0)),
+        Pane::Groups | Pane::Fleet | Pane::Holds => {
+            model.flash("passes and events are what is followed");
+        }
+    }
+}
+
+/// Selects the next node in the list of those that match, one way or the other.
+fn matching(model: &mut Model, way: isize) {
+    if model.filter.is_empty() && !model.problems {
+        return model.flash("there is no filter: / types one");
+    }
+    focus(model, Pane::Fleet);
+    let mut at = model.fleet.at();
+    while let Some(next) = at.checked_add_signed(way).filter(|next| *next < model.rows.len()) {
+        at = next;
+        if let [Row::Node(_)] = model.rows.window(at, 1) {
+            return model.steer(Pane::Fleet, Some(at));
+        }
+    }
+    model.flash("there is no other match that way");
 }
 
 /// Where an order is asked for, it is to be seen.

@@ -142,11 +142,10 @@ pub(crate) fn candidates(model: &Model, text: &str) -> Vec<String> {
     let Some(command) = named(name) else { return Vec::new() };
     let all: Vec<String> = match (command.takes, rest.rsplit_once(' ')) {
         (UPDATE, Some((group, _))) => UPDATE_WAYS.map(|way| format!("{group} {way}")).into(),
-        (_, Some(_)) => Vec::new(),
         (COUNT | GROUP | UPDATE, None) => groups(model).collect(),
         (SUBJECT, None) => groups(model).chain(nodes(model)).collect(),
         (takes, None) if takes.contains('|') => takes.split('|').map(str::to_owned).collect(),
-        (_, None) => Vec::new(),
+        (_, Some(_) | None) => Vec::new(),
     };
     let begins = all.into_iter().filter(|word| word.starts_with(rest));
     begins.take(SHOWN_MAX).map(|word| format!("{} {word}", command.name)).collect()

@@ -1,10 +1,12 @@
 //! What is copied: the name or the command of what is selected.
 
+use super::save;
 use crate::console::{
     layout::Pane,
     message::Cmd,
     model::{Model, RowId},
     popup::{PlanStage, Popup},
+    terminal::COPY_MAX,
     view,
 };
 
@@ -60,6 +62,9 @@ pub(super) fn copied(model: &mut Model, text: Option<String>) -> Vec<Cmd> {
         model.flash("there is nothing to copy");
         return Vec::new();
     };
+    if text.len() > COPY_MAX {
+        return save::text(model, text);
+    }
     let first = text.lines().next().unwrap_or_default();
     let more = if text.lines().nth(1).is_some() { " ..." } else { "" };
     model.flash(format!("copied, if the terminal takes it: {first}{more}"));

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{key, link, plan, recover, release, write_back};
+use super::{click, key, link, plan, recover, release, write_back};
 use crate::console::{
     layout::Tier,
     link::Reply,
@@ -23,6 +23,17 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.dirty = true;
             return key::press(model, key, at);
         }
+        Msg::Click { column, row } => {
+            model.dirty = true;
+            click::on(model, column, row);
+        }
+        Msg::Saved(saved) => {
+            model.dirty = true;
+            model.flash(match saved {
+                Ok(files) => format!("wrote {files}"),
+                Err(why) => format!("not written: {why}"),
+            });
+        }
         Msg::Resize { width, height } => {
             model.screen = Rect::new(0, 0, width, height);
             model.settle();
@@ -33,7 +44,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.dirty = true;
         }
         Msg::Snapshot(view) => link::snapshot(model, view),
-        Msg::LinkLost { since, why } => link::lost(model, since, &why),
+        Msg::Lagging(since) => {
+            model.link = Link::Lagging(since);
+            model.dirty = true;
+        }
+        Msg::LinkLost(lost) => link::lost(model, lost),
         Msg::Reply(reply) => {
             model.dirty = true;
             replied(model, reply);

@@ -1,6 +1,6 @@
 //! Whether edits may be made now.
 
-use crate::console::model::{Link, Model};
+use crate::console::model::Model;
 
 /// False, and says why, if nothing may be edited.
 pub(super) fn may_edit(model: &mut Model) -> bool {
@@ -8,7 +8,7 @@ pub(super) fn may_edit(model: &mut Model) -> bool {
         model.flash("read-only: this console was started so");
     } else if model.past.is_some() {
         model.flash("this is the past: nothing changes from here; Esc leads to the present");
-    } else if model.link != Link::Live {
+    } else if !model.is_linked() {
         model.flash("no link to the driver: edits wait, the draft is kept");
     } else {
         return true;

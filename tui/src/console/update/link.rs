@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use driver::view::{Refusal, RefusalKind, RunView};
-use reconciler_core::time::Timestamp;
-
 use super::{recover, release};
 use crate::console::{
+    link::Lost,
     model::{Link, Model},
     popup::{PlanStage, Popup},
 };
+use driver::view::{Refusal, RefusalKind, RunView};
 
 /// A newer snapshot; while paused it is kept but not shown.
 pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
@@ -47,12 +46,15 @@ fn takeover(model: &Model, view: &RunView) -> Option<u32> {
 }
 
 /// The link is gone: what was under way becomes unknown, what was only asked for has failed.
-pub(super) fn lost(model: &mut Model, since: Timestamp, why: &str) {
-    model.link = Link::Lost { since, why: why.to_owned() };
+pub(super) fn lost(model: &mut Model, lost: Lost) {
     model.dirty = true;
-    interrupt(model, why);
-    release::interrupt(model, why);
-    recover::interrupt(model);
+    // Of the tries that follow, nothing is under way any more.
+    if !matches!(model.link, Link::Lost(_)) {
+        interrupt(model, &lost.why);
+        release::interrupt(model, &lost.why);
+        recover::interrupt(model);
+    }
+    model.link = Link::Lost(lost);
 }
 
 /// Nobody who was asked answers any longer.

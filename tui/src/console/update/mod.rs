@@ -1,6 +1,7 @@
 //! The fold of the console: a message changes the model and yields commands. Pure, and total.
 
 mod browse;
+mod click;
 mod command;
 mod copy;
 mod entry;
@@ -12,6 +13,7 @@ mod plan;
 mod popup;
 mod recover;
 mod release;
+mod save;
 mod scroll;
 mod travel;
 mod write_back;

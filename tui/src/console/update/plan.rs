@@ -9,7 +9,7 @@ use crate::console::{
     keymap::{Intent, Look, Say, Typing},
     layout::Tier,
     message::{Cmd, Moment},
-    model::{Link, Model},
+    model::Model,
     popup::{Pending, PlanStage, Popup},
     wish,
 };
@@ -200,7 +200,7 @@ fn replan(model: &mut Model) -> Vec<Cmd> {
 fn close(model: &mut Model) {
     let under_way = matches!(model.plan_stage(), Some(PlanStage::Waiting { .. }));
     model.popup = None;
-    if under_way && model.link == Link::Live {
+    if under_way && model.is_linked() {
         model.flash("the apply goes on; its outcome will show here");
     }
 }

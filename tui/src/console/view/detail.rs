@@ -32,12 +32,12 @@ pub(super) fn content(model: &Model, slot: &LogicalNodeId, width: usize) -> Cont
 }
 
 fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
-    let now = model.now.wall;
+    let (now, zone) = (model.now.wall, model.zone());
     let nothing = || "-".to_owned();
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let track = model.glyphs().track(stage::track(node));
     let due = node.due.map(|due| match clock::left(due, now) {
-        Some(left) => format!("{} UTC, in {left}", clock::of_day(due)),
+        Some(left) => format!("{} {}, in {left}", zone.of_day(due), zone.name()),
         None if due == Timestamp::MAX => "never".to_owned(),
         None => "now".to_owned(),
     });
@@ -46,7 +46,12 @@ fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
         ("stage", format!("{track}  {} (reached {})", node.stage.as_str(), node.reached.as_str())),
         (
             "since",
-            format!("{} UTC, {}", clock::of_day(node.since), clock::length(now.since(node.since))),
+            format!(
+                "{} {}, {}",
+                zone.of_day(node.since),
+                zone.name(),
+                clock::length(now.since(node.since))
+            ),
         ),
         ("ribbon", node.ribbon.clone()),
         ("ready", yes(node.ready)),

@@ -8,6 +8,7 @@ use super::paint::{Ink, Line, lines};
 use crate::console::{
     clock,
     layout::{Layout, Tier},
+    link::Lost,
     model::{Link, Model},
     palette::Role,
 };
@@ -57,9 +58,13 @@ fn freshness(model: &Model) -> (Role, String) {
         return (Role::Hold, format!(" HISTORY pass {pass}, {behind} back "));
     }
     match &model.link {
-        Link::Lost { since, .. } => {
-            let age = clock::length(model.now.wall.since(*since));
+        Link::Lost(lost) => {
+            let age = clock::length(model.now.wall.since(lost.since));
             (Role::Bad, format!("STALE {age}"))
+        }
+        Link::Lagging(since) => {
+            let age = clock::length(model.now.wall.since(*since));
+            (Role::Draft, format!("LAGGING {age}"))
         }
         Link::Connecting => (Role::Draft, "CONNECTING".to_owned()),
         Link::Live if model.paused => (Role::Draft, format!("PAUSED -{behind} passes")),
@@ -70,11 +75,11 @@ fn freshness(model: &Model) -> (Role, String) {
 fn standing(model: &Model, gap: &str) -> Line {
     let Some(view) = model.shown.as_deref() else { return disconnected(model, Line::default()) };
     let mut line = Line::of(Role::Plain, " ");
-    if matches!(model.link, Link::Lost { .. }) {
+    if matches!(model.link, Link::Lost(_)) {
         return disconnected(model, badge(line, view, ""));
     }
     if model.past.is_some() {
-        return line.and(Role::Hold, as_of(view));
+        return line.and(Role::Hold, as_of(model, view));
     }
     let (role, word) = state(view.state);
     line =
@@ -107,10 +112,11 @@ fn standing(model: &Model, gap: &str) -> Line {
 }
 
 /// What stands where the state of the run does, while the past is shown.
-fn as_of(view: &RunView) -> String {
+fn as_of(model: &Model, view: &RunView) -> String {
     let woken = view.passes.first().map(|pass| format!(", woken by {}", pass.trigger));
     let woken = woken.unwrap_or_default();
-    format!(" as of {} UTC{woken}: [ ] go on, Esc the present ", clock::of_day(view.at))
+    let (time, zone) = (model.zone().of_day(view.at), model.zone().name());
+    format!(" as of {time} {zone}{woken}: [ ] go on, Esc the present ")
 }
 
 fn badge(line: Line, view: &RunView, gap: &str) -> Line {
@@ -121,13 +127,22 @@ fn badge(line: Line, view: &RunView, gap: &str) -> Line {
 }
 
 fn disconnected(model: &Model, line: Line) -> Line {
-    let Link::Lost { why, .. } = &model.link else { return line };
+    let Link::Lost(Lost { why, incompatible, retry, .. }) = &model.link else { return line };
+    let word = if *incompatible { " INCOMPATIBLE" } else { " DISCONNECTED" };
+    let retry = retry.as_ref().map(|retry| match clock::left(retry.at, model.now.wall) {
+        Some(left) => format!("retry {} in {left} (R now): ", retry.nth),
+        None => format!("retry {}: ", retry.nth),
+    });
+    let retry = retry.unwrap_or_default();
     let from = match &model.shown {
-        Some(view) => format!(". What is shown is from {} UTC", clock::of_day(view.at)),
+        Some(view) => {
+            let (time, zone) = (model.zone().of_day(view.at), model.zone().name());
+            format!(". What is shown is from {time} {zone}")
+        }
         None => String::new(),
     };
-    line.and(Role::Bad, " DISCONNECTED")
-        .and(Role::Plain, format!("  {why}{from}. Edits wait; the draft is kept."))
+    line.and(Role::Bad, word)
+        .and(Role::Plain, format!("  {retry}{why}{from}. Edits wait; the draft is kept."))
 }
 
 /// How the run stands, in one short line.

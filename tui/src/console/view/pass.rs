@@ -8,7 +8,6 @@ use super::{
     paint::{Ink, Line},
 };
 use crate::console::{
-    clock,
     model::Model,
     palette::Role,
     past::{self, Moved},
@@ -28,7 +27,7 @@ pub(super) fn content(model: &Model, pass: PassNumber, width: usize) -> Content 
         let body = vec![Line::of(Role::Faint, "this pass is not kept any longer")];
         return Content { title, body, foot };
     };
-    let mut body = head(view, age);
+    let mut body = head(model, view, age);
     let moves = past::moves(view, age);
     body.push(Line::default());
     body.push(Line::of(Role::Strong, format!("{} nodes moved", moves.len())));
@@ -46,9 +45,10 @@ pub(super) fn content(model: &Model, pass: PassNumber, width: usize) -> Content 
     Content { title, body, foot }
 }
 
-fn head(view: &RunView, age: usize) -> Vec<Line> {
+fn head(model: &Model, view: &RunView, age: usize) -> Vec<Line> {
     let Some(pass) = past::pass_at(view, age) else { return Vec::new() };
-    let when = format!("{} UTC, woken by {}", clock::of_day(pass.at), pass.trigger);
+    let zone = model.zone();
+    let when = format!("{} {}, woken by {}", zone.of_day(pass.at), zone.name(), pass.trigger);
     let micros = pass.micros;
     let counts = format!(
         "{} facts, {} transitions, {} effects, {} failures, {}.{:03} ms",

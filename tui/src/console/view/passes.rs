@@ -4,7 +4,7 @@ use driver::view::RunView;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::paint::{Ink, Pen};
-use crate::console::{clock, layout::Pane, model::Model, palette::Role};
+use crate::console::{layout::Pane, model::Model, palette::Role};
 
 /// A pane from this width on shows the time and the transitions too.
 const WIDE: usize = 56;
@@ -30,7 +30,7 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
             pass.failures.to_string(),
             millis(pass.micros),
         ];
-        let extra = wide.then(|| [pass.transitions.to_string(), clock::of_day(pass.at)]);
+        let extra = wide.then(|| [pass.transitions.to_string(), model.zone().of_day(pass.at)]);
         let failures = if pass.failures > 0 { Role::Bad } else { Role::Plain };
         row(&mut pen, [Role::Plain, failures], &names, extra.as_ref());
         pen.put(Role::Plain, &pass.trigger);

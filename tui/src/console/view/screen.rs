@@ -9,7 +9,7 @@ use super::{
 };
 use crate::console::{
     layout::{Layout, MINIMAL, Pane, Tier},
-    model::{Link, Model},
+    model::Model,
     palette::Role,
 };
 
@@ -32,7 +32,7 @@ fn paint(model: &Model, buf: &mut Buffer, screen: Rect) {
             draw_pane(model, buf, &layout, pane, area);
         }
     }
-    if model.link != Link::Live {
+    if !model.is_linked() {
         buf.set_style(layout.body.intersection(buf.area), ink.style(Role::Faint));
     }
     footer::draw(model, buf, ink, &layout);
