@@ -166,8 +166,8 @@ impl State {
     ) -> Result<Confirming, Refusal> {
         if used {
             // That what was recovered is open no more says more than that its hash was used.
-            if let Edit::Recover { operation, verb } = edit {
-                self.recovered(*operation, *verb)?;
+            if let Edit::Recover { operation, .. } = edit {
+                self.still_open(*operation)?;
             }
             return Err(stale("this plan was confirmed before; a plan is good for one use"));
         }

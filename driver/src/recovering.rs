@@ -31,6 +31,11 @@ impl State {
         })
     }
 
+    /// Refuses the number of an operation that is not open.
+    pub(crate) fn still_open(&self, id: OperationId) -> Result<(), Refusal> {
+        if self.operations.unread(id).is_some() { Ok(()) } else { self.recoverable(id).map(drop) }
+    }
+
     /// The shape that a verb leads to; nothing where it changes none.
     pub(crate) fn recovered(
         &self,

@@ -179,8 +179,7 @@ impl Rig {
         tokio::time::timeout(PATIENCE, moves).await?.map(drop).map_err(io::Error::other)?;
         self.settled().await?;
         while self.calls.lock().await.try_recv().is_ok() {}
-        // Who measured waits for this.
-        drop(over.send(()));
+        over.send(()).map_err(|()| io::Error::other("who measured is gone"))?;
         longest.await.map_err(io::Error::other)?
     }
 

@@ -1,6 +1,6 @@
 //! Whole screens at the sizes that they are drawn for.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use driver::view::{ChangeKind, FileView, Refusal, RefusalKind, RunView};
 use insta::assert_snapshot;
@@ -38,7 +38,8 @@ fn each(name: &str, act: impl Fn(&mut Console)) {
             if color == Color::Mono {
                 snap(name, &console, width, height);
             } else if height > 9 {
-                styles += &format!("{width}x{height}\n{}\n", look(&console, width, height));
+                let look = look(&console, width, height);
+                writeln!(styles, "{width}x{height}\n{look}").unwrap();
             }
         }
     }
@@ -70,7 +71,7 @@ fn look(console: &Console, width: u16, height: u16) -> String {
         out.push('\n');
     }
     for (at, kind) in kinds.iter().enumerate() {
-        out += &format!("{} = {kind}\n", char::from(b'A' + u8::try_from(at).unwrap()));
+        writeln!(out, "{} = {kind}", char::from(b'A' + u8::try_from(at).unwrap())).unwrap();
     }
     out
 }
