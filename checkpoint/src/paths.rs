@@ -88,6 +88,11 @@ impl StatePaths {
         names.into_iter().find(|name| name.exists())
     }
 
+    /// By what agents know the drivers of the run, and those them.
+    pub fn agents(&self) -> PathBuf {
+        self.dir.join("agents.json")
+    }
+
     /// Where journals go that were set aside.
     pub fn quarantine(&self) -> PathBuf {
         self.dir.join("quarantine")

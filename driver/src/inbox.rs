@@ -5,6 +5,7 @@ use reconciler_core::id::{Generation, PlanHash};
 use tokio::sync::oneshot;
 
 use crate::{
+    api::agents::Heard,
     source::Source,
     view::{Edit, PlanView, Refusal, ReleaseView},
 };
@@ -25,6 +26,8 @@ pub enum StopReason {
 pub(crate) enum Wake {
     /// The dispatcher observed something.
     Report(Report),
+    /// Something was heard of an agent.
+    Agent(Heard),
     /// The journal has answered a commit.
     Committed,
     /// The desired-state file may have changed.

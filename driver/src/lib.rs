@@ -5,6 +5,8 @@
 //!
 //! Not here: decisions (`reconciler-core`), storage (`checkpoint`), providers (`executor`).
 
+mod agent_probing;
+mod agents;
 mod answering;
 mod answers;
 pub mod api;
@@ -18,6 +20,7 @@ mod follow;
 mod following;
 mod handle;
 mod health;
+mod hearing;
 mod history;
 mod inbox;
 mod journaling;
@@ -58,6 +61,7 @@ mod view_build;
 mod waiting;
 mod watch_file;
 
+pub use agents::AgentPlace;
 pub use clock::{Clock, system_clock};
 pub use follow::{Content, Load};
 pub use handle::Handle;

@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use crate::{
+    agents::Agents,
     answers::Answers,
     clock::Clock,
     follow::Follow,
@@ -57,6 +58,8 @@ pub(crate) struct Loop {
     pub(crate) pace: Duration,
     /// What came in and is not folded yet.
     pub(crate) facts: Waiting,
+    /// The agents that are heard.
+    pub(crate) agents: Agents,
     /// When workloads are asked by their probes.
     pub(crate) prober: Prober,
     /// Attempts that are being looked at.

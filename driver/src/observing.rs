@@ -73,6 +73,7 @@ impl Loop {
         let records: Vec<Arc<NodeRecord>> =
             self.state.cluster.groups().flat_map(|(_, g)| g.records().cloned()).collect();
         for record in records {
+            self.miss_agents(&record);
             self.watch(&record.slot);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use executor::dispatch::Probing;
 use reconciler_core::{
-    desired::{Probe, ProbeKind},
+    desired::{JoinMode, Probe, ProbeKind},
     fold::Fact,
     id::{AttemptId, LogicalNodeId, SessionId},
     observed::{NodeRecord, ProbeAnswer},
@@ -22,7 +22,10 @@ impl Loop {
             let record = self.state.cluster.record(&place.slot);
             let record = record.and_then(|record| record.of_attempt(place.attempt));
             // What is not to be asked any more is taken off with the change that made it so.
-            if let Some(probing) = record.and_then(|record| self.probing(&place, record)) {
+            let Some(record) = record else { continue };
+            if record.spec.join == JoinMode::Agent {
+                self.ask_agent(place);
+            } else if let Some(probing) = self.probing(&place, record) {
                 self.dispatcher.probe(probing);
             }
         }

@@ -77,9 +77,13 @@ impl Loop {
         let (closing, closed) = oneshot::channel::<()>();
         let path = paths.socket();
         let clock = Arc::clone(&self.clock);
+        let (doors, opened) = mpsc::unbounded_channel();
+        self.agents.doors = Some(doors);
+        let heard = inbox.clone();
         serving.spawn(async move {
             let socket = paths.socket();
-            if let Err(error) = api::serve(api::Serving { handle, paths, clock, listen }, closed).await {
+            let serving = api::Serving { handle, paths, clock, listen, doors: opened, inbox: heard };
+            if let Err(error) = api::serve(serving, closed).await {
                 tracing::error!(%error, socket = %socket.display(), "the control socket is not served");
             }
         });
@@ -181,6 +185,7 @@ impl Loop {
     fn take(&mut self, wake: Wake) {
         match wake {
             Wake::Report(report) => self.take_report(report),
+            Wake::Agent(heard) => self.hear(heard),
             Wake::Committed => {}
             Wake::FileChanged => self.news.file = true,
             Wake::Ask(ask) if self.listings.first_round_over() => self.answer(ask),
@@ -206,6 +211,7 @@ impl Loop {
             self.watch_all();
             self.look_for_missing();
         }
+        self.attend_agents();
         self.audit();
         if self.state.mode == Mode::Driving {
             self.probe_due();
@@ -242,6 +248,7 @@ impl Loop {
             let effects = !commit.intents.is_empty();
             let ticket = self.submit(commit);
             self.barrier = effects.then_some(ticket);
+            self.release_agents(ticket);
             self.audit_at = self.audit_at.min(Instant::now() + AUDIT_AFTER_CHANGE);
             self.next_pass = Instant::now() + self.pace;
         }

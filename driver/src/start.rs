@@ -20,6 +20,7 @@ use tokio::{
 };
 
 use crate::{
+    agents::{AgentPlace, Agents},
     answers::Answers,
     api::Listen,
     capacity,
@@ -78,6 +79,8 @@ pub struct Options {
     pub parallelism: u32,
     /// Least time between two passes.
     pub pace: Duration,
+    /// Where it listens to agents; without one, none can join.
+    pub agents: Option<AgentPlace>,
     /// The file to follow.
     pub follow: Option<Followed>,
     /// How it begins.
@@ -253,6 +256,7 @@ pub fn start_on<E>(
         answers: Answers::default(),
         pace: options.pace,
         facts: Waiting::default(),
+        agents: Agents::new(options.agents, options.paths.agents()),
         prober: Prober::default(),
         looking: std::collections::BTreeSet::new(),
         early: Vec::new(),

@@ -50,7 +50,8 @@ impl Loop {
                     self.early.push(Ask::Apply { edit, hash, source, answer });
                 }
             }
-            Wake::Committed | Wake::FileChanged | Wake::Stop(_) => {}
+            // An agent says anew to the next driver what this one has no time to write down.
+            Wake::Agent(_) | Wake::Committed | Wake::FileChanged | Wake::Stop(_) => {}
         }
     }
 }

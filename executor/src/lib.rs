@@ -5,6 +5,7 @@
 //! must pass; [`secret`] reads secrets and keeps them out of texts. Nothing here decides what should happen: that
 //! is `reconciler-core`.
 
+pub mod agent;
 pub mod conformance;
 pub mod dispatch;
 mod probe;

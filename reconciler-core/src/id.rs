@@ -353,6 +353,10 @@ digest_type!(
     RevisionDigest, "revision"
 );
 digest_type!(
+    /// What tells the agent that joined from any other that shows its token: the hash of what only it knows.
+    AgentSeal, "seal of an agent"
+);
+digest_type!(
     /// The key by which a provider recognises a request that it has seen.
     IdempotencyKey, "idempotency key"
 );

@@ -97,7 +97,7 @@ pub(crate) struct Tolerated {
 
 /// The duplicates of the present lock file; a new one fails, and so does a row nobody needs.
 pub(crate) const DUPLICATES: [Tolerated; 10] = [
-    Tolerated { name: "base64", reason: "tests only: pem, below rcgen, is ahead of bollard" },
+    Tolerated { name: "base64", reason: "pem, below rcgen, is ahead of bollard" },
     Tolerated { name: "getrandom", reason: "ring, below rustls, still asks for 0.2" },
     Tolerated { name: "hashbrown", reason: "tests only: dashmap, below stateright, asks for 0.14" },
     Tolerated { name: "rand", reason: "tests only: stateright still asks for 0.9" },

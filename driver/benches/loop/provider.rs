@@ -49,6 +49,7 @@ impl Instantly {
             resources: false,
             hooks: false,
             probes: false,
+            agents: false,
             secrets: false,
         };
         let (watched, leased) = (Mutex::default(), Mutex::default());

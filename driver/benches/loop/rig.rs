@@ -64,6 +64,7 @@ fn options(dir: &Path) -> io::Result<Options> {
         secrets: Secrets::default(),
         parallelism: 32,
         pace: Duration::ZERO,
+        agents: None,
         follow: None,
         begin: Begin::Driving,
         clock: system_clock(),

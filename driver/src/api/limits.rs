@@ -7,6 +7,8 @@ use std::{
 
 /// Connections at once on one listener: hundreds of idle clients, and half of the files that a process may usually open.
 pub(super) const CONNECTIONS: usize = 512;
+/// Agents at once, those that were not let in yet included: each costs a file and a task.
+pub(super) const AGENTS: usize = 16_384;
 /// Watches at once: each costs a task, and a copy of the text while it is sent.
 pub(super) const WATCHERS: usize = 256;
 /// Bytes of a request's head: a path, a token and the headers of a proxy.

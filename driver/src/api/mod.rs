@@ -2,6 +2,7 @@
 //! where it is asked for, over TLS for those who show a token or a certificate.
 
 mod accept;
+pub(crate) mod agents;
 mod answer;
 mod call_error;
 mod client;
@@ -9,6 +10,7 @@ mod feed;
 mod limits;
 mod listen;
 mod metrics;
+mod private;
 mod reach;
 mod records;
 mod remote;

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{
     accept::{self, Door},
+    agents,
     feed::Feed,
     listen::Listen,
     rights::Guard,
@@ -24,7 +25,7 @@ use super::{
     socket,
     tally::Tally,
 };
-use crate::{clock::Clock, handle::Handle, watch_file::watch_file};
+use crate::{clock::Clock, handle::Handle, inbox::Wake, watch_file::watch_file};
 
 /// What is served.
 pub(crate) struct Serving {
@@ -36,6 +37,10 @@ pub(crate) struct Serving {
     pub(crate) clock: Clock,
     /// The network, if it is served there too.
     pub(crate) listen: Option<Listen>,
+    /// The doors to agents, as they are opened.
+    pub(crate) doors: mpsc::UnboundedReceiver<agents::Door>,
+    /// Where what agents say goes.
+    pub(crate) inbox: mpsc::UnboundedSender<Wake>,
 }
 
 /// Serves until `closed` is told or its other end is gone; then what was asked before is answered still.
@@ -43,7 +48,7 @@ pub(crate) struct Serving {
 /// # Errors
 /// Fails if the socket cannot be bound.
 pub(crate) async fn serve(serving: Serving, closed: oneshot::Receiver<()>) -> io::Result<()> {
-    let Serving { handle, paths, clock, listen } = serving;
+    let Serving { handle, paths, clock, listen, doors, inbox } = serving;
     let listener = socket::listen(&paths.socket())?;
     let tally = Arc::new(Tally::default());
     let feed = Feed::new(epoch(&handle));
@@ -51,6 +56,7 @@ pub(crate) async fn serve(serving: Serving, closed: oneshot::Receiver<()>) -> io
     let api = Api { handle, paths, clock, feed, tally: Arc::clone(&tally) };
     let (close, closing) = watch::channel(false);
     let network = network(listen, &api, closing.clone())?;
+    let agents = agents::serve(doors, inbox, closing.clone());
     let path = api.paths.socket();
     let served = on_socket(path, listener, router(api, Guard::Owner), tally, closing);
     let ended = async move {
@@ -58,7 +64,7 @@ pub(crate) async fn serve(serving: Serving, closed: oneshot::Receiver<()>) -> io
         drop(closed.await);
         close.send_replace(true);
     };
-    tokio::join!(served, network, making, ended);
+    tokio::join!(served, network, agents, making, ended);
     Ok(())
 }
 

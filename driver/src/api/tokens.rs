@@ -1,16 +1,13 @@
 //! Tokens: who may call a driver over the network, and whether only to look. Their hashes alone are kept.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::PathBuf};
 
-use checkpoint::{paths::StatePaths, store::make_dir};
+use checkpoint::paths::StatePaths;
 use reconciler_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use super::private;
 
 /// Tokens of one run: a person's, a scraper's, a few machines'.
 const TOKENS_MAX: usize = 64;
@@ -122,19 +119,8 @@ impl Tokens {
     }
 
     fn write(&self, all: &[Token]) -> Result<(), TokenError> {
-        let dir = self.path.parent().unwrap_or(Path::new("."));
-        make_dir(dir).map_err(|error| self.failed(io::Error::other(error)))?;
-        let new = self.path.with_extension("new");
-        let write = || -> io::Result<()> {
-            // One that a change left which was broken off was never in force.
-            drop(fs::remove_file(&new));
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-            file.write_all(&serde_json::to_vec(all)?)?;
-            file.sync_all()?;
-            fs::rename(&new, &self.path)
-        };
-        write().map_err(|error| self.failed(error))
+        let bytes = serde_json::to_vec(all).map_err(|error| self.failed(error.into()))?;
+        private::replace(&self.path, &bytes).map_err(|error| self.failed(error))
     }
 
     fn failed(&self, source: io::Error) -> TokenError {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
+use executor::seam::Capabilities;
 use reconciler_core::{
     desired::{JoinMode, NodeSpec, Policy, Power, RunNodeGroupSpec},
     id::{GroupId, LogicalNodeId},
@@ -83,7 +84,7 @@ fn one(
     let capabilities = provider.as_ref().and_then(|name| providers.capabilities(name));
     let shape = shape::read(&section, capabilities, out);
     let boot = boot::read(&section, capabilities, out);
-    let (join, joined) = join(&section, out);
+    let (join, joined) = join(&section, capabilities, out);
     let declared = Declared::read(name, &section, out);
     let policy = policy::read(&section, &boot, capabilities, out);
     probes::check_join(joined, join, &policy.probes, out);
@@ -128,18 +129,25 @@ fn role(section: &Section<'_>, out: &mut Report) -> Option<String> {
 }
 
 /// The join mode, and where it stands if it does.
-fn join(section: &Section<'_>, out: &mut Report) -> (JoinMode, Option<Range<usize>>) {
+fn join(
+    section: &Section<'_>,
+    capabilities: Option<&Capabilities>,
+    out: &mut Report,
+) -> (JoinMode, Option<Range<usize>>) {
     let join = section.sub("join", &keys::JOIN, out);
     let Some(mode) = join.text("mode", out) else { return (JoinMode::None, None) };
     let span = Some(mode.span.clone());
     let (message, hint) = match mode.value {
         "none" => return (JoinMode::None, span),
         "probe" => return (JoinMode::Probe, span),
-        "agent" => (
-            "join mode `agent` is not available in this version".to_owned(),
-            "use mode = \"none\", or mode = \"probe\" for a node that its probes speak for",
-        ),
-        _ => (format!("unknown join mode `{}`", mode.value), "use \"none\" or \"probe\""),
+        "agent" => match capabilities.filter(|capabilities| !capabilities.agents) {
+            None => return (JoinMode::Agent, span),
+            Some(gap) => (
+                format!("provider kind `{}` runs no agents as it is declared", gap.kind),
+                "use \"none\" or \"probe\", or another provider",
+            ),
+        },
+        other => (format!("unknown join mode `{other}`"), "use \"none\", \"probe\" or \"agent\""),
     };
     out.push(Diagnostic::new(mode.span, message).hint(hint));
     (JoinMode::None, None)

@@ -17,8 +17,11 @@ pub(super) struct Part {
 pub(super) const ROOT: Part = Part {
     what: "the file",
     header: "the top of the file",
-    keys: &["version", "run", "uuid", "confirm", "parallelism", "provider", "group"],
+    keys: &["version", "run", "uuid", "confirm", "parallelism", "agent", "provider", "group"],
 };
+/// Where the driver listens to agents.
+pub(super) const AGENT: Part =
+    Part { what: "the agent section", header: "[agent]", keys: &["listen", "address"] };
 /// One group.
 pub(super) const GROUP: Part = Part {
     what: "a group",
@@ -123,9 +126,9 @@ pub(super) const PROBE: Part = Part {
     ],
 };
 
-const PARTS: [&Part; 14] = [
-    &ROOT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE, &HOOKS,
-    &HOOK, &PROBES, &PROBE,
+const PARTS: [&Part; 15] = [
+    &ROOT, &AGENT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE,
+    &HOOKS, &HOOK, &PROBES, &PROBE,
 ];
 
 /// True for a key of the format itself.

@@ -13,8 +13,10 @@ use reconciler_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentPlace;
+
 use super::{
-    capacity,
+    agent, capacity,
     catalogue::Catalogue,
     diagnostic::{Diagnostic, Report},
     group,
@@ -50,6 +52,8 @@ pub struct Loaded {
     pub shape: ClusterShape,
     /// Every provider that a group may name.
     pub providers: BTreeMap<ProviderName, ProviderDecl>,
+    /// Where the driver listens to agents.
+    pub agents: AgentPlace,
     /// Who confirms a plan.
     pub confirm: Confirm,
     /// Effects in flight at once.
@@ -101,6 +105,7 @@ fn root_settings(
     let uuid = uuid(root, out);
     let confirm = confirm(root, out);
     let parallelism = root.whole("parallelism", 1..=limits::PARALLELISM_MAX, out);
+    let agents = agent::read(root, out);
     let providers = provider::read(root, catalogue, out);
     let groups = group::read(root, &providers, out);
     let declared = providers.sound.iter();
@@ -113,6 +118,7 @@ fn root_settings(
             digest: source.digest.clone(),
             shape,
             providers: providers.sound,
+            agents,
             confirm,
             parallelism: parallelism.map_or(limits::PARALLELISM_DEFAULT, |given| given.value),
         }),

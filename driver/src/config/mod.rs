@@ -3,6 +3,7 @@
 //! Only here is user TOML read. What a shape means is decided in `reconciler-core`; when a file is applied, in
 //! the loop.
 
+mod agent;
 mod boot;
 mod capacity;
 mod catalogue;

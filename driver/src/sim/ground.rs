@@ -50,6 +50,7 @@ impl Ground {
             resources: false,
             hooks: false,
             probes: true,
+            agents: false,
             secrets: false,
         };
         Self { stage, life, name, capabilities }

@@ -90,6 +90,7 @@ fn options(stage: &Stage) -> Options {
         secrets: executor::secret::Secrets::default(),
         parallelism: PARALLELISM,
         pace: Duration::ZERO,
+        agents: None,
         follow: Some(Followed { path: PathBuf::from("sim.toml"), load: Arc::new(load) }),
         begin: Begin::Driving,
         clock: stage.clock(),

@@ -44,6 +44,7 @@ impl ProviderFactory for Factory {
             resources: false,
             hooks: false,
             probes: false,
+            agents: false,
             secrets: false,
         }
     }

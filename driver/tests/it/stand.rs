@@ -136,6 +136,7 @@ impl Stand {
             secrets: Secrets::new(self.dir.path().to_owned()),
             parallelism: self.parallelism,
             pace: Duration::ZERO,
+            agents: None,
             follow: self.follow.clone(),
             begin,
             clock: Arc::new(clock),

@@ -12,7 +12,7 @@ const TAIL_BYTES: usize = reconciler_core::limits::TEXT_LEN_MAX - 24;
 /// Each line is cleaned whole before lines are dropped, since a cut in the middle could part a secret from the
 /// word that marks it as one. What may have lost its beginning to the read is dropped for the same reason: the
 /// first line, or, in one long line, the first two words.
-pub(super) fn clean(text: &str, whole: bool) -> Redacted {
+pub(crate) fn clean(text: &str, whole: bool) -> Redacted {
     let text = if whole { text } else { without_torn_start(text) };
     let mut kept: Vec<String> = Vec::new();
     let mut len = 0_usize;

@@ -3,6 +3,6 @@
 #[cfg(feature = "docker")]
 pub mod docker;
 pub mod exec;
-mod last_lines;
+pub(crate) mod last_lines;
 pub mod process;
-mod template;
+pub(crate) mod template;

@@ -14,7 +14,7 @@ use reconciler_core::{
 
 /// A placeholder that cannot be filled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TemplateError {
+pub(crate) enum TemplateError {
     /// It names a port that the attempt does not have.
     #[error("the placeholder for port `{0}` names no port of the spec")]
     NoPort(String),
@@ -28,11 +28,11 @@ const MAIN_PORT: &str = "main";
 
 /// What the placeholders stand for.
 #[derive(Debug)]
-pub(super) struct Values<'a> {
-    pub(super) slot: &'a LogicalNodeId,
-    pub(super) attempt: Uuid,
-    pub(super) ports: &'a BTreeMap<String, u16>,
-    pub(super) first_port: Option<u16>,
+pub(crate) struct Values<'a> {
+    pub(crate) slot: &'a LogicalNodeId,
+    pub(crate) attempt: Uuid,
+    pub(crate) ports: &'a BTreeMap<String, u16>,
+    pub(crate) first_port: Option<u16>,
 }
 
 impl<'a> Values<'a> {
@@ -51,7 +51,7 @@ impl<'a> Values<'a> {
     }
 
     /// `text` with its placeholders filled.
-    pub(super) fn fill(&self, text: &str) -> Result<String, TemplateError> {
+    pub(crate) fn fill(&self, text: &str) -> Result<String, TemplateError> {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {

@@ -67,6 +67,9 @@ pub struct Capabilities {
     /// True if it asks workloads by commands; others refuse a group that declares such a probe. Changes no plan, so no
     /// part of the digest.
     pub probes: bool,
+    /// True if its nodes can be run by agents; others refuse a group that joins by them. Changes no plan, so no part of the
+    /// digest.
+    pub agents: bool,
     /// True if it hands secrets to nodes; others refuse a group that declares one.
     pub secrets: bool,
 }

@@ -10,7 +10,9 @@ use reconciler_core::{
 };
 
 use super::{needles::Needles, vault::Secrets};
-use crate::{dispatch::Report, seam::SessionObservation};
+use crate::{
+    agent::protocol::TAIL_BYTES, dispatch::Report, provider::last_lines, seam::SessionObservation,
+};
 
 impl Secrets {
     /// `report` with texts that may be kept and shown.
@@ -60,6 +62,13 @@ impl Secrets {
     /// A look at a node of `group` that was asked for beside the dispatcher, cleaned like its reports.
     pub fn look(&self, group: &GroupId, look: Look) -> Look {
         self.of(group).look(look)
+    }
+
+    /// The last lines of `text`, which a node of `group` wrote and which may have lost its beginning.
+    pub fn last_lines(&self, group: &GroupId, text: &str) -> Redacted {
+        let mut lines = last_lines::clean(&self.cleaned(text), text.len() < TAIL_BYTES);
+        self.of(group).clean(&mut lines);
+        lines
     }
 
     /// `listing` with texts that may be kept and shown.

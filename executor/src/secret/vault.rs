@@ -17,6 +17,7 @@ use super::{
     source::{self, Secret},
     stream::Cleaner,
 };
+use crate::agent::Grants;
 
 /// Most values that are kept out of texts; with another one, that which was read longest ago is forgotten.
 ///
@@ -61,6 +62,8 @@ pub struct Secrets(Arc<Shared>);
 struct Shared {
     base_dir: PathBuf,
     known: RwLock<Known>,
+    /// What lets the agents of nodes in, once their driver listens to them.
+    grants: RwLock<Option<Arc<Grants>>>,
 }
 
 #[derive(Default)]
@@ -77,7 +80,7 @@ struct Known {
 impl Secrets {
     /// Knows nothing yet; relative paths of files start at `base_dir`.
     pub fn new(base_dir: PathBuf) -> Self {
-        Self(Arc::new(Shared { base_dir, known: RwLock::default() }))
+        Self(Arc::new(Shared { base_dir, ..Shared::default() }))
     }
 
     /// Reads every secret of `boot`, which from now on stands in no text.
@@ -101,6 +104,16 @@ impl Secrets {
             }
         }
         if missing.is_empty() { Ok(env) } else { Err(missing) }
+    }
+
+    /// From now on nodes are given what lets their agents in.
+    pub fn open_to_agents(&self, grants: Arc<Grants>) {
+        *self.0.grants.write().unwrap_or_else(PoisonError::into_inner) = Some(grants);
+    }
+
+    /// What lets the agents of nodes in; nothing while their driver does not listen to them.
+    pub fn grants(&self) -> Option<Arc<Grants>> {
+        self.0.grants.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Takes notice that nodes of `group` may have been given the secrets of `boot` before this process began.

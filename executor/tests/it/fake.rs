@@ -73,6 +73,7 @@ impl Fake {
                 resources: false,
                 hooks: false,
                 probes: false,
+                agents: false,
                 secrets: false,
             },
             behaviour: Mutex::new(behaviour),

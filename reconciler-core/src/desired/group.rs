@@ -75,6 +75,8 @@ pub enum JoinMode {
     None,
     /// As soon as its startup probe passes, or at once where it has none: how long it ran counts for nothing.
     Probe,
+    /// As soon as its agent has said that the workload runs, and that has run for the settle time.
+    Agent,
 }
 
 /// What a node of a group is.
@@ -106,6 +108,7 @@ impl NodeSpec {
                 Canon::text(match self.join {
                     JoinMode::None => "none",
                     JoinMode::Probe => "probe",
+                    JoinMode::Agent => "agent",
                 }),
             ),
         ])

@@ -1,7 +1,7 @@
 //! The entry of every fold: finds the record and sends the fact to the file that knows its kind.
 
 use super::{
-    Fact, NoteKind, StepEnd, Verdict, ending,
+    Fact, NoteKind, StepEnd, Verdict, agent, ending,
     ending::fold_exit,
     failure,
     folding::{Folding, ambiguity},
@@ -37,6 +37,9 @@ impl ClusterState {
             }
             Fact::Session { slot, attempt, session, seq, stage } => {
                 self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
+            }
+            Fact::Agent { slot, attempt, session, news } => {
+                self.with(&slot, attempt, now, |f| agent::heard(f, session, news))
             }
             Fact::Exited { slot, attempt, workload, status, tail } => {
                 let verdict =

@@ -7,7 +7,7 @@ use crate::{
     effect::{EffectReport, ExitStatus, Listing, Look},
     hold::Hold,
     id::{AttemptId, Fence, GroupId, LogicalNodeId, ProviderName, SessionId},
-    observed::{DeleteReason, Handle, Pending, ProbeAnswer, SessionStage},
+    observed::{AgentNews, DeleteReason, Handle, Pending, ProbeAnswer, SessionStage},
     reconcile::RolloutChange,
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -94,6 +94,17 @@ pub enum Fact {
         status: ExitStatus,
         /// Its last lines.
         tail: Redacted,
+    },
+    /// The agent of a workload joined, is not heard of, or is back.
+    Agent {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session of its workload.
+        session: SessionId,
+        /// Which of these.
+        news: AgentNews,
     },
     /// A workload was asked by one of its probes.
     Probed {

@@ -59,6 +59,7 @@ impl Folding<'_> {
         }
         if self.record.stage.session().is_none() {
             self.record.health = None;
+            self.record.agent = None;
         }
         if from != to {
             self.tell(NoteKind::Stage { from: Some(from), to });

@@ -4,6 +4,7 @@
 //! What the rest of the system must know of a fold beyond the records themselves — how a step ended, what is
 //! worth telling a person — is collected as [`Settlement`]s and [`Note`]s.
 
+mod agent;
 mod apply;
 mod brake;
 mod decided;

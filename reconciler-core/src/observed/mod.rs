@@ -1,5 +1,6 @@
 //! What is: the record of each slot's present attempt, and the fleet of them.
 
+mod agent;
 mod calendar;
 mod clock;
 mod cluster;
@@ -20,6 +21,7 @@ mod rollouts;
 mod stage;
 mod tally;
 
+pub use agent::{Admission, AgentFacts, AgentNews};
 pub use cluster::{ClusterState, ProviderState};
 pub use due::next_due;
 pub use facts::{MemberFacts, SessionFacts, SessionStage};

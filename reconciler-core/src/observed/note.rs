@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, string::String};
 use core::fmt;
 
-use super::{health::ProbeVerdict, stage::StageName};
+use super::{agent::AgentNews, health::ProbeVerdict, stage::StageName};
 use crate::{
     checkpoint::StepMark,
     desired::{HookPoint, ProbeKind},
@@ -151,6 +151,8 @@ pub enum NoteKind {
         /// True if it completed, false if the stop goes on without it.
         completed: bool,
     },
+    /// The agent of its workload joined, is not heard of, or is back.
+    Agent(AgentNews),
     /// What a probe has shown amounts to something else now.
     Probe {
         /// Which.
@@ -197,6 +199,7 @@ impl NoteKind {
             | Self::Ambiguous(_)
             | Self::Adopted(_)
             | Self::Hook { .. }
+            | Self::Agent(_)
             | Self::Probe { .. }
             | Self::Held(..)
             | Self::Released(_)
@@ -219,6 +222,7 @@ impl NoteKind {
             Self::Failure { .. } => "failure",
             Self::Ambiguous(_) | Self::Adopted(_) => "effect",
             Self::Hook { .. } => "hook",
+            Self::Agent(_) => "agent",
             Self::Probe { .. } => "probe",
             Self::Held(..) | Self::Released(_) => "hold",
             Self::Orphan(..) => "orphan",
@@ -248,6 +252,11 @@ impl fmt::Display for NoteKind {
             Self::Hook { point, completed: false } => {
                 write!(f, "goes on without its {} hook", point.as_str())
             }
+            Self::Agent(AgentNews::Joined(_)) => f.write_str("its agent joined"),
+            Self::Agent(AgentNews::Lost) => {
+                f.write_str("its agent is not heard of; how its workload fares is not known")
+            }
+            Self::Agent(AgentNews::Back) => f.write_str("its agent is heard of again"),
             Self::Probe { kind, verdict: ProbeVerdict::Failing, said } => {
                 write!(f, "the {} probe fails: {said}", kind.as_str())
             }

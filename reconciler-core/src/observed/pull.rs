@@ -32,6 +32,7 @@ pub(super) fn pull_in(record: &mut NodeRecord, now: Timestamp) {
             past(&mut trial.since);
         }
     }
+    record.agent.iter_mut().filter_map(|agent| agent.lost_since.as_mut()).for_each(past);
     match &mut record.stage {
         NodeStage::LeaseCreated { probe_at: Some(at), .. } => within(at, limits::ENDPOINT_PROBE),
         NodeStage::BootstrapRunning { settle_at, .. } => within(settle_at, policy.settle),

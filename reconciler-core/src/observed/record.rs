@@ -5,6 +5,7 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    agent::AgentFacts,
     health::Health,
     hooks::{HookFacts, HookMark},
     stage::NodeStage,
@@ -193,6 +194,9 @@ pub struct NodeRecord {
     /// What the probes of its workload have shown, if any was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Box<Health>>,
+    /// The agent that joined for its workload, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentFacts>>,
     /// When its slot was lately given a new node because the liveness probe failed, the oldest first (R176).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revived: Vec<Timestamp>,
@@ -233,6 +237,7 @@ impl NodeRecord {
             spent: AttemptOrdinal::new(0),
             hooks: HookFacts::default(),
             health: None,
+            agent: None,
             revived: Vec::new(),
             due: None,
             settled: false,

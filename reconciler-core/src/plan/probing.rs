@@ -1,25 +1,45 @@
-//! Probes on a predicted state: whatever is asked passes, as everything else succeeds.
+//! Probes and agents on a predicted state: whatever is asked passes and whoever is awaited joins, as everything else
+//! succeeds.
 
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 
 use crate::{
     desired::{Probe, ProbeKind},
     fold::Fact,
-    id::LogicalNodeId,
-    observed::{ClusterState, NodeRecord, ProbeAnswer, ProbeVerdict},
+    id::{AgentSeal, LogicalNodeId},
+    observed::{AgentNews, ClusterState, NodeRecord, ProbeAnswer, ProbeVerdict, SessionStage},
 };
 
-/// True if an attempt of the slot has a probe that is asked and does not pass.
-pub(super) fn awaits_probe(state: &ClusterState, slot: &LogicalNodeId) -> bool {
+/// True if an attempt of the slot waits for its agent, or has a probe that is asked and does not pass.
+pub(super) fn awaits_word(state: &ClusterState, slot: &LogicalNodeId) -> bool {
     let attempts = state.record(slot).into_iter().flat_map(|record| record.attempts());
-    attempts.into_iter().any(|one| !one.policy.probes.is_empty() && awaited(one).next().is_some())
+    let asked = |one: &NodeRecord| !one.policy.probes.is_empty() && awaited(one).next().is_some();
+    attempts.into_iter().any(|one| one.awaits_agent() || asked(one))
 }
 
-/// The answers after which the probes that are asked now pass.
-pub(super) fn passes(state: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> Vec<Fact> {
+/// What is heard of agents that are awaited, and the answers after which the probes that are asked now pass.
+pub(super) fn words(state: &ClusterState, slots: &BTreeSet<LogicalNodeId>) -> Vec<Fact> {
     let records = slots.iter().filter_map(|slot| state.record(slot));
     let attempts = records.flat_map(|record| record.attempts());
-    attempts.flat_map(|one| awaited(one).flat_map(|probe| pass(one, probe))).collect()
+    attempts
+        .flat_map(|one| {
+            joins(one).into_iter().chain(awaited(one).flat_map(|probe| pass(one, probe)))
+        })
+        .collect()
+}
+
+/// An agent that is awaited joins, and says that its workload runs.
+fn joins(record: &NodeRecord) -> Vec<Fact> {
+    let Some(session) = record.stage.session().filter(|_| record.awaits_agent()) else {
+        return Vec::new();
+    };
+    let (slot, attempt) = (record.slot.clone(), record.attempt);
+    let news = AgentNews::Joined(AgentSeal::from_bytes([0; 32]));
+    let known = record.agent.as_ref().is_some_and(|agent| agent.session == session);
+    let joined = Fact::Agent { slot: slot.clone(), attempt, session, news };
+    let (seq, stage) = (u64::MAX, SessionStage::Converged);
+    let runs = Fact::Session { slot, attempt, session, seq, stage };
+    (!known).then_some(joined).into_iter().chain([runs]).collect()
 }
 
 /// The probes that are asked and do not pass; one that ends the attempt is no more to be asked.

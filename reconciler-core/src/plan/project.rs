@@ -18,7 +18,7 @@ use super::{
     link::{in_places, linked},
     openers::Openers,
     predicted::Predicted,
-    probing::{awaits_probe, passes},
+    probing::{awaits_word, words},
     step::{Condition, PlanStep, inverse},
     stored::{Specs, hash_plan},
 };
@@ -183,7 +183,7 @@ impl<'a> Projection<'a> {
         Self {
             has_jobs,
             jobs: work.iter().filter(|_| has_jobs).filter(ends).cloned().collect(),
-            probed: work.iter().filter(|slot| awaits_probe(observed, slot)).cloned().collect(),
+            probed: work.iter().filter(|slot| awaits_word(observed, slot)).cloned().collect(),
             state: observed.predicted(&work),
             steps: Vec::with_capacity(work.len().saturating_mul(STEPS_OF_A_LIFE)),
             work,
@@ -266,7 +266,7 @@ impl<'a> Projection<'a> {
         plan.second_looks.iter().for_each(|slot| self.sees(slot, now));
         self.state.forget_deadlines();
         let mut changed = self.state.take_dirty();
-        let awaits = changed.iter().filter(|slot| awaits_probe(&self.state, slot));
+        let awaits = changed.iter().filter(|slot| awaits_word(&self.state, slot));
         self.probed.extend(awaits.cloned());
         if self.has_jobs {
             let ends =
@@ -294,10 +294,10 @@ impl<'a> Projection<'a> {
         let _seen = self.state.fold(fact, now);
     }
 
-    /// Probes pass, once nothing else is left to do; true if there were any to pass.
+    /// Agents join and probes pass, once nothing else is left to do; true if there were any to do so.
     fn finish_probes(&mut self, now: Timestamp) -> bool {
         let slots = core::mem::take(&mut self.probed);
-        let passed = passes(&self.state, &slots);
+        let passed = words(&self.state, &slots);
         for fact in &passed {
             self.fold(fact.clone(), now);
         }

@@ -71,6 +71,7 @@ impl Rung {
             | Self::AwaitEndpoint
             | Self::Settling
             | Self::Stabilising
+            | Self::AwaitAgent
             | Self::AwaitProbe(..)
             | Self::GiveUp(_)
             | Self::AwaitTurn { .. }
@@ -138,6 +139,7 @@ impl Sight<'_> {
                 named.map(Blocker::only).collect()
             }
             Rung::Off => led(String::from("it is off")),
+            Rung::AwaitAgent => led(String::from("its agent")),
             Rung::AwaitProbe(kind, ..) => led(format!("its {} probe", kind.as_str())),
             Rung::Turn { ready, want } => led(format!("{ready} of {want} nodes are ready")),
             Rung::Steady

@@ -111,6 +111,10 @@ impl Sight<'_> {
         if let Some(lease) = record.stage.lease() {
             facts.push(("lease", text(&lease.id)));
         }
+        if let Some(agent) = &record.agent {
+            facts.push(("agent of session", count(agent.session.get())));
+            facts.extend(agent.lost_since.map(|at| ("agent not heard since", Known::At(at))));
+        }
         facts.extend(trials::facts(record));
         let HookFacts { passed, completed, doubt, stopped: _ } = &record.hooks;
         let hooks =
@@ -152,6 +156,7 @@ impl Sight<'_> {
             | Rung::Working
             | Rung::TimeOut
             | Rung::AwaitEndpoint
+            | Rung::AwaitAgent
             | Rung::AwaitProbe(..)
             | Rung::GiveUp(_) => self.times(facts),
             Rung::Expire | Rung::EffectPending(_) => self.pending(facts),

@@ -302,16 +302,19 @@ fn joins(record: &NodeRecord, settle_at: Timestamp, run: Uuid, now: Timestamp) -
         return hook;
     }
     let settled = match record.spec.join {
-        JoinMode::None => now >= settle_at,
+        JoinMode::None | JoinMode::Agent => now >= settle_at,
         JoinMode::Probe => true,
     };
-    let up = record.passes(ProbeKind::Startup);
-    if settled && up {
+    let (told, up) = (!record.awaits_agent(), record.passes(ProbeKind::Startup));
+    if settled && told && up {
         return Decision::Move(Transition::Settle);
     }
     let deadline = record.since.after(record.policy.timeouts.bootstrap);
     if now >= deadline {
         return Decision::Move(Transition::TimeOut);
+    }
+    if !told {
+        return wait(Rung::AwaitAgent, Some(deadline));
     }
     if up {
         return wait(Rung::Settling, Some(settle_at));

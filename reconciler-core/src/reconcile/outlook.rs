@@ -241,6 +241,7 @@ impl Group<'_> {
             | Rung::Parallelism
             | Rung::AwaitEndpoint
             | Rung::Settling
+            | Rung::AwaitAgent
             | Rung::AwaitProbe(..)
             | Rung::GiveUp(_)
             | Rung::Working

@@ -100,6 +100,8 @@ pub enum Rung {
     AwaitEndpoint,
     /// Its workload runs, and has not run long enough to count as joined.
     Settling,
+    /// Its agent has not joined, or has not said that the workload runs.
+    AwaitAgent,
     /// It is ready, and has not been for long enough to count as stable.
     Stabilising,
     /// Its probe does not pass: what the answers amount to, and what the last failure said.
@@ -192,11 +194,10 @@ impl fmt::Display for Rung {
             Self::Completed => f.write_str("completed: its workload ended well"),
             Self::AwaitEndpoint => f.write_str("waits for its endpoint"),
             Self::Settling => f.write_str("its workload runs; waits for the settle time"),
+            Self::AwaitAgent => f.write_str("waits for its agent to say that its workload runs"),
             Self::Stabilising => f.write_str("ready; waits for the stable interval"),
             Self::AwaitProbe(kind, verdict, said) => await_probe(f, *kind, *verdict, said),
-            Self::GiveUp(kind) => {
-                write!(f, "its {} probe fails: the attempt is over", kind.as_str())
-            }
+            Self::GiveUp(kind) => gives_up(f, *kind),
             Self::AwaitTurn { unavailable, unavailable_max, surge, surge_max } => {
                 in_turn(f, (*unavailable, *unavailable_max), (*surge, *surge_max))
             }
@@ -240,6 +241,10 @@ fn await_probe(
         }
     }
     if said.as_str().is_empty() { Ok(()) } else { write!(f, ": {said}") }
+}
+
+fn gives_up(f: &mut fmt::Formatter<'_>, kind: ProbeKind) -> fmt::Result {
+    write!(f, "its {} probe fails: the attempt is over", kind.as_str())
 }
 
 fn unknown(f: &mut fmt::Formatter<'_>, command: ActionKind) -> fmt::Result {
@@ -307,6 +312,7 @@ impl Rung {
             Self::Completed => "completed",
             Self::AwaitEndpoint => "await-endpoint",
             Self::Settling => "settling",
+            Self::AwaitAgent => "await-agent",
             Self::Stabilising => "stabilising",
             Self::AwaitProbe(..) => "await-probe",
             Self::GiveUp(_) => "give-up",

@@ -1,5 +1,6 @@
 //! The laws and tables of the pure part, proved from outside by its public surface alone.
 
+mod agents;
 mod brakes;
 mod candidate;
 mod canonical;

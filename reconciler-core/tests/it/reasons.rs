@@ -50,9 +50,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
             let until = record.backoff.not_before.expect("a time");
             facts.extend([failures.to_string(), attempts.to_string(), ms(until)]);
         }
-        Rung::BeginDelete(DeleteReason::Failed) => {
-            facts.push(failed(record));
-        }
+        Rung::BeginDelete(DeleteReason::Failed) => facts.push(failed(record)),
         Rung::BeginDelete(DeleteReason::Replaced) => facts.push(record.revision.short()),
         Rung::BeginDelete(DeleteReason::Undesired) => facts.push("count".to_owned()),
         Rung::Step(command) => facts.extend(of_step(*command, record)),
@@ -61,6 +59,7 @@ fn read(rung: &Rung, record: &NodeRecord) -> Vec<String> {
         | Rung::Rest
         | Rung::Stabilising
         | Rung::AwaitEndpoint
+        | Rung::AwaitAgent
         | Rung::TimeOut => facts.extend(times(record)),
         Rung::Restart => facts.push(record.backoff.failures.to_string()),
         Rung::MarkDestroyed | Rung::Reap | Rung::Retune | Rung::Steady => {}

@@ -1,6 +1,6 @@
 //! What can be typed: verbs, options and their help.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Parser, Subcommand};
 use reconciler_core::id::{GroupId, PlanHash};
@@ -35,6 +35,15 @@ pub(crate) enum Verb {
     Alone(AloneVerb),
     #[command(flatten)]
     Run(RunVerb),
+    /// Run a workload on its node and speak for it to the driver, which says in the environment how it is let in.
+    Agent {
+        /// Become the workload of the agent that has this process id.
+        #[arg(long, value_name = "PID", hide = true)]
+        below: Option<u32>,
+        /// The workload's program and its arguments.
+        #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+        command: Vec<OsString>,
+    },
 }
 
 /// A verb that needs no run.

@@ -9,7 +9,7 @@ use std::{
 
 use checkpoint::paths::StatePaths;
 use driver::{
-    Begin, Content, Driver, Followed, Link, Offline, Options,
+    AgentPlace, Begin, Content, Driver, Followed, Link, Offline, Options,
     api::{CallError, Client},
     config::{self, Catalogue, Confirm, Loaded},
     start, system_clock,
@@ -143,6 +143,7 @@ impl Context {
             secrets: Secrets::new(self.base_dir()),
             parallelism: self.loaded.parallelism,
             pace,
+            agents: Some(self.loaded.agents.clone()),
             follow: None,
             begin,
             clock: system_clock(),
@@ -230,6 +231,7 @@ fn unread(file: &Path, (run, uuid): (RunName, Uuid)) -> Loaded {
         digest: String::new(),
         shape: ClusterShape::empty(run, uuid),
         providers: BTreeMap::new(),
+        agents: AgentPlace::default(),
         confirm: Confirm::Manual,
         parallelism: limits::PARALLELISM_DEFAULT,
     }

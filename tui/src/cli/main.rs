@@ -6,7 +6,7 @@ use clap::{Parser as _, error::ErrorKind};
 use driver::config::Catalogue;
 
 use super::{
-    apply,
+    agent, apply,
     args::{AloneVerb, Cli, RunVerb, Verb},
     completions, console,
     context::Context,
@@ -32,7 +32,7 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let Some(verb) = cli.verb else {
-        return ended(next::run(&cli.global, catalogue), cli.global.json);
+        return ended(next::run(&cli.global, catalogue).map(out::code), cli.global.json);
     };
     let as_json = cli.global.json || logs_json(&verb);
     // Where a person may be asked, what is asked about is shown all the same.
@@ -43,7 +43,7 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
 }
 
 /// The exit code of what a verb came to, after a failure was told.
-fn ended(outcome: Outcome, as_json: bool) -> ExitCode {
+fn ended(outcome: Result<ExitCode, Failure>, as_json: bool) -> ExitCode {
     match outcome {
         Ok(_) if out::was_lost() => {
             let failure =
@@ -51,7 +51,7 @@ fn ended(outcome: Outcome, as_json: bool) -> ExitCode {
             out::failure(&failure, as_json);
             out::code(failure.exit)
         }
-        Ok(exit) => out::code(exit),
+        Ok(code) => code,
         Err(failure) => {
             let failure = failure.helped();
             out::failure(&failure, as_json);
@@ -72,35 +72,44 @@ fn usage(error: &clap::Error) -> ExitCode {
     out::code(if asked_for { Exit::Done } else { Exit::Usage })
 }
 
-fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Outcome {
+fn run(verb: Verb, global: &Global, catalogue: &Catalogue) -> Result<ExitCode, Failure> {
     match verb {
-        Verb::Alone(AloneVerb::Init { file, run, uuid }) => {
-            init::run(&file.file, &run, uuid, global)
-        }
-        Verb::Alone(AloneVerb::Validate { file }) => {
+        // It ends as its workload does.
+        Verb::Agent { below: Some(agent), command } => Err(agent::below(agent, &command)),
+        Verb::Agent { below: None, command } => agent::run(&command),
+        Verb::Alone(verb) => alone(verb, global, catalogue).map(out::code),
+        Verb::Run(verb) => on_run(verb, global, catalogue).map(out::code),
+    }
+}
+
+fn alone(verb: AloneVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
+    match verb {
+        AloneVerb::Init { file, run, uuid } => init::run(&file.file, &run, uuid, global),
+        AloneVerb::Validate { file } => {
             let place = Place::new(&file.file, None);
             validate::run(&file.file, global, catalogue).map_err(|failure| failure.placed(&place))
         }
-        Verb::Alone(AloneVerb::Journal(verb)) => {
+        AloneVerb::Journal(verb) => {
             refuse_place("journal", global)?;
             journal::run(verb, global)
         }
-        Verb::Alone(AloneVerb::Completions { shell }) => completions::run(shell),
-        Verb::Alone(AloneVerb::Man { dir }) => man::run(dir.as_deref()),
-        Verb::Alone(AloneVerb::Node { port }) => node::run(port),
-        Verb::Run(verb) => {
-            refuse_far(&verb, global)?;
-            let runtime = runtime(&verb)
-                .map_err(|error| Failure::internal("cannot start the runtime", &error))?;
-            let place = Place::new(file_of(&verb), global.state_dir.as_deref())
-                .attached(global.driver.flags());
-            let outcome = runtime.block_on(run_async(verb, global, catalogue));
-            let outcome = outcome.map_err(|failure| failure.placed(&place));
-            // Blocking reads of a terminal or a pipe may never end; the process does.
-            runtime.shutdown_background();
-            outcome
-        }
+        AloneVerb::Completions { shell } => completions::run(shell),
+        AloneVerb::Man { dir } => man::run(dir.as_deref()),
+        AloneVerb::Node { port } => node::run(port),
     }
+}
+
+fn on_run(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
+    refuse_far(&verb, global)?;
+    let runtime =
+        runtime(&verb).map_err(|error| Failure::internal("cannot start the runtime", &error))?;
+    let place =
+        Place::new(file_of(&verb), global.state_dir.as_deref()).attached(global.driver.flags());
+    let outcome = runtime.block_on(run_async(verb, global, catalogue));
+    let outcome = outcome.map_err(|failure| failure.placed(&place));
+    // Blocking reads of a terminal or a pipe may never end; the process does.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// One thread where only a driver may run: its work is short and passes from hand to hand, and what blocks has threads

@@ -3,6 +3,7 @@
 //! Data goes to stdout, everything else to stderr; the exit codes are those of `exit`.
 
 mod absolute;
+mod agent;
 mod apply;
 mod args;
 mod attach;

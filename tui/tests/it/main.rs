@@ -21,6 +21,7 @@ mod console_tmux;
 mod console_tty;
 #[cfg(feature = "docker")]
 mod docker;
+mod e2e_agent;
 mod e2e_beside;
 mod e2e_capacity;
 mod e2e_curl;

@@ -11,7 +11,7 @@ use bollard::models::{
     NetworkingConfig, PortBinding, RestartPolicy, RestartPolicyNameEnum,
 };
 use reconciler_core::{
-    desired::{DesiredNodeShape, HookPoint},
+    desired::{DesiredNodeShape, HookPoint, JoinMode},
     effect::NodeRequest,
     id::{Fence, IdempotencyKey},
 };
@@ -22,6 +22,7 @@ use super::{
     mounts,
     ports::PortPair,
     problem::Problem,
+    wrap,
 };
 use crate::{provider::template::Values, secret::Missing};
 
@@ -55,6 +56,9 @@ impl Blueprint<'_> {
         let mut labels = self.labels(Role::Node)?;
         labels.insert(labels::KEY.to_owned(), key.to_string());
         let mut body = self.base(&self.request.spec.boot.command, labels, None)?;
+        if self.request.spec.join == JoinMode::Agent {
+            wrap::by_agent(self, &mut body)?;
+        }
         let slot = self.request.slot.to_string();
         let networks = &self.ground.options.networks;
         let network = networks.first().map(String::as_str);

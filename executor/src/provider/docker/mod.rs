@@ -33,5 +33,6 @@ mod tail;
 mod volumes;
 mod wake;
 mod wakes;
+mod wrap;
 
 pub use factory::DockerFactory;

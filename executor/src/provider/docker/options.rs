@@ -15,7 +15,7 @@ use super::{
 };
 use crate::seam::{OptionProblem, ProviderOptions};
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "host",
     "tls",
     "pull",
@@ -32,6 +32,8 @@ const KEYS: [&str; 16] = [
     "labels",
     "log_max_bytes",
     "gpu_driver",
+    "agent_path",
+    "agent_source",
 ];
 
 /// Ports that are given to nodes, unless the options say otherwise: below those that a system gives to its own
@@ -77,6 +79,10 @@ pub(super) struct Options {
     /// Size of one output file before it is rotated; the engine's own setting if none is given.
     pub(super) log_max_bytes: Option<u64>,
     pub(super) gpu_driver: Option<String>,
+    /// Where the image has the agent; without it, this machine's is mounted.
+    pub(super) agent_path: Option<String>,
+    /// The program of the engine's machine that is mounted as the agent; this one if none is named.
+    pub(super) agent_source: Option<String>,
 }
 
 /// Reads `options`; what is wrong is left at its default and told.
@@ -99,7 +105,13 @@ pub(super) fn read(options: &ProviderOptions) -> (Options, Vec<OptionProblem>) {
         labels: labels(&mut reader),
         log_max_bytes: log_max_bytes(&mut reader),
         gpu_driver: reader.text("gpu_driver", "such as gpu_driver = \"nvidia\""),
+        agent_path: absolute(&mut reader, "agent_path"),
+        agent_source: absolute(&mut reader, "agent_source"),
     };
+    if found.agent_path.is_some() && found.agent_source.is_some() {
+        let message = "the image has the agent, or it is mounted: not both";
+        reader.wrong("agent_source", message, "remove one of `agent_path` and `agent_source`");
+    }
     if found.tls.is_some() && found.host.as_deref().is_some_and(|host| host.starts_with("unix")) {
         reader.wrong("tls", "a Unix socket has no TLS", "remove `tls`, or name a host with tcp://");
     }
@@ -129,6 +141,16 @@ fn publish(reader: &mut Reader<'_>) -> IpAddr {
         reader.wrong("publish", "it must be an address", hint);
         Ipv4Addr::LOCALHOST.into()
     })
+}
+
+fn absolute(reader: &mut Reader<'_>, key: &'static str) -> Option<String> {
+    let hint = format!("such as {key} = \"/usr/local/bin/levelhead\"");
+    let path = reader.text(key, &hint)?;
+    if path.starts_with('/') {
+        return Some(path);
+    }
+    reader.wrong(key, "it must be an absolute path", &hint);
+    None
 }
 
 fn port_range(reader: &mut Reader<'_>) -> (u16, u16) {

@@ -96,6 +96,8 @@ pub(super) enum Problem {
     Doubt(String),
     #[error("{0}")]
     Full(String),
+    #[error("the driver does not listen to agents; its log says why")]
+    NoAgents,
     #[error("there is no container {0}")]
     NoLease(String),
     #[error(transparent)]
@@ -118,6 +120,7 @@ impl Problem {
             Self::Workload(_) => (Certainty::Definite, FailureClass::Workload),
             Self::Doubt(_) => (Certainty::Ambiguous, FailureClass::Workload),
             Self::Full(_) => (Certainty::Definite, FailureClass::Capacity),
+            Self::NoAgents => (Certainty::Definite, FailureClass::Unavailable),
             Self::NoLease(_) => (Certainty::Definite, FailureClass::NotFound),
             Self::Engine(error) => (error.certainty(), error.class()),
         };

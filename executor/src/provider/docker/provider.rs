@@ -40,6 +40,7 @@ pub(super) const fn capabilities() -> Capabilities {
         resources: true,
         hooks: true,
         probes: true,
+        agents: true,
         secrets: true,
     }
 }

@@ -47,7 +47,8 @@ impl ProviderFactory for ExecFactory {
         let program =
             Program::new(argv, place.base_dir.clone(), &options.env, place.secrets.clone());
         let capabilities = capabilities(&options);
-        Ok(Arc::new(ExecProvider::new(program, fences, capabilities, options.timeout)))
+        let provider = ExecProvider::new(program, fences, capabilities, options.timeout);
+        Ok(Arc::new(provider.with_agent(options.agent)))
     }
 }
 
@@ -64,6 +65,7 @@ fn capabilities(options: &Options) -> Capabilities {
         resources: true,
         hooks: options.hooks,
         probes: false,
+        agents: options.agent.is_some(),
         secrets: options.secrets,
     }
 }

@@ -9,6 +9,7 @@ mod pipe;
 mod plugin;
 mod program;
 mod request;
+mod wrap;
 mod young;
 
 pub use factory::ExecFactory;

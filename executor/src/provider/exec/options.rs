@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::seam::{OptionProblem, ProviderOptions, Rate};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "program",
     "timeout_ms",
     "env",
@@ -17,6 +17,7 @@ const KEYS: [&str; 9] = [
     "rate_burst",
     "hooks",
     "secrets",
+    "agent",
 ];
 
 /// Longest time that an option may name: an hour; more is a typing error.
@@ -40,6 +41,8 @@ pub(super) struct Options {
     /// Whether it knows the call `run-hook`.
     pub(super) hooks: bool,
     pub(super) secrets: bool,
+    /// Where its nodes have the agent.
+    pub(super) agent: Option<String>,
 }
 
 /// A program as it is named in the options.
@@ -62,6 +65,7 @@ impl Default for Options {
             rate: Rate { per_second: 20, burst: 40 },
             hooks: false,
             secrets: false,
+            agent: None,
         }
     }
 }
@@ -99,7 +103,12 @@ pub(super) fn read(options: &ProviderOptions) -> (Options, Vec<OptionProblem>) {
         },
         hooks: reader.flag("hooks", defaults.hooks),
         secrets: reader.flag("secrets", defaults.secrets),
+        agent: reader.agent(),
     };
+    if found.agent.is_some() && !found.secrets {
+        let hint = "its token is handed to the program with the secrets: add secrets = true";
+        reader.wrong("agent", "an agent needs a program that hands secrets to nodes", hint);
+    }
     for key in options.keys().filter(|key| !KEYS.contains(&key.as_str())) {
         let hint = format!("known options are {}", KEYS.join(", "));
         reader.problems.push(OptionProblem {
@@ -167,6 +176,16 @@ impl Reader<'_> {
             }
         }
         names
+    }
+
+    fn agent(&mut self) -> Option<String> {
+        let value = self.options.get("agent")?;
+        let path = value.as_str().filter(|path| !path.is_empty() && !has_nul(path));
+        if path.is_none() {
+            let hint = "the program on the nodes, such as agent = \"/usr/local/bin/levelhead\"";
+            self.wrong("agent", "it must be a path", hint);
+        }
+        path.map(ToOwned::to_owned)
     }
 
     fn time(&mut self, key: &str, least: u64, default: Duration) -> Duration {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use reconciler_core::{
-    desired::BootSpec,
+    desired::{BootSpec, JoinMode},
     effect::{
         Certainty, EffectFailure, FailureClass, HookRun, Listing, Look, NodeRequest, WorkloadState,
     },
@@ -25,6 +25,7 @@ use super::{
     fields::FieldError,
     program::{CallError, Program},
     request::{Call, Handed, HookCall, Request, spec_value},
+    wrap::by_agent,
     young::Young,
 };
 use crate::{
@@ -49,6 +50,8 @@ pub(super) struct ExecProvider {
     capabilities: Capabilities,
     timeout: Duration,
     young: Young,
+    /// Where its nodes have the agent.
+    agent: Option<String>,
 }
 
 impl ExecProvider {
@@ -60,7 +63,12 @@ impl ExecProvider {
         timeout: Duration,
     ) -> Self {
         let young = Young::new(capabilities.visibility);
-        Self { program, fences, capabilities, timeout, young }
+        Self { program, fences, capabilities, timeout, young, agent: None }
+    }
+
+    /// The same whose nodes have the agent at `agent`.
+    pub(super) fn with_agent(self, agent: Option<String>) -> Self {
+        Self { agent, ..self }
     }
 
     /// Performs an effect; `extra` is the time that the call itself is told to take.
@@ -243,7 +251,19 @@ impl Provider for ExecProvider {
             let values = Values::new(&request.slot, attempt, boot, &endpoint.ports);
             let spec = filled(&request.spec, &values)
                 .map_err(|error| failed(Certainty::Definite, FailureClass::Invalid, &error))?;
-            let secrets = self.secrets(&request.spec.boot)?;
+            let mut secrets = self.secrets(&request.spec.boot)?;
+            let spec = match (spec.join, &self.agent) {
+                (JoinMode::None | JoinMode::Probe, _) => spec,
+                (JoinMode::Agent, agent) => {
+                    let granted = agent.as_ref().zip(self.program.secrets().grants());
+                    let (agent, grants) = granted.ok_or_else(|| {
+                        let why = "the driver does not listen to agents, or its nodes have none";
+                        failed(Certainty::Definite, FailureClass::Unavailable, &why)
+                    })?;
+                    let told = grants.env(&ctx.slot, attempt, ctx.fence, (boot, &endpoint.ports));
+                    by_agent(agent, told, spec, &mut secrets)
+                }
+            };
             sink(SessionObservation { seq: 1, stage: SessionStage::SwactorStarting, line: None });
             let call = Request {
                 spec: Some(spec_value(&spec)),

@@ -83,6 +83,9 @@ pub(super) struct Started {
     pub(super) session: SessionId,
     pub(super) fence: Fence,
     pub(super) key: IdempotencyKey,
+    /// True if it is an agent, whose workload leads a group of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) agent: bool,
 }
 
 /// How that process ended.

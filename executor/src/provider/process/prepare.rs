@@ -3,6 +3,7 @@
 //! A node gets a small clean environment, whatever the driver's own is: a few inherited names, its identity
 //! (`LEVELHEAD_RUN`, `_SLOT`, `_ATTEMPT`, `_ORDINAL`), `PORT` if it has exactly one, and what its spec sets. The
 //! spec and its secrets may replace all but the identity, by which the node is recognised later. No shell is involved.
+//! A node that joins by an agent is run by this program as its agent, which is told how it is let in.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use reconciler_core::desired::{BootSpec, HookPoint};
+use reconciler_core::{
+    desired::{BootSpec, HookPoint, JoinMode, NodeSpec},
+    id::Fence,
+};
 use rustix::fs::{Access, access};
 
 use super::{
@@ -52,8 +56,9 @@ pub(super) struct Preparation<'a> {
     values: Values<'a>,
     env: Env,
     workdir: PathBuf,
-    base_dir: &'a Path,
+    place: &'a ProviderPlace,
     dir: &'a LeaseDir,
+    owner: &'a Owner,
 }
 
 impl<'a> Preparation<'a> {
@@ -98,12 +103,30 @@ impl<'a> Preparation<'a> {
             let text = format!("the workdir {} is no directory", workdir.display());
             return Err(Problem::Workload(text));
         }
-        Ok(Self { values, env, workdir, base_dir, dir })
+        Ok(Self { values, env, workdir, place, dir, owner })
     }
 
-    /// The workload itself.
-    pub(super) fn workload(&self, argv: &[String]) -> Result<Launch, Problem> {
-        self.launch(argv, [self.dir.file("stdout.log"), self.dir.file("stderr.log")], &[])
+    /// The workload itself, by its agent if it joins by one.
+    pub(super) fn workload(&self, spec: &NodeSpec, fence: Fence) -> Result<Launch, Problem> {
+        let logs = [self.dir.file("stdout.log"), self.dir.file("stderr.log")];
+        match spec.join {
+            JoinMode::None | JoinMode::Probe => self.launch(&spec.boot.command, logs, &[]),
+            JoinMode::Agent => {
+                let grants = self.place.secrets.grants().ok_or(Problem::NoAgents)?;
+                let owner = self.owner;
+                let told =
+                    grants.env(&owner.slot, owner.attempt, fence, (&spec.boot, &owner.ports));
+                let told: Vec<_> =
+                    told.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                let (program, argv) = self.found(&spec.boot.command)?;
+                let agent = env::current_exe().map_err(Problem::io("find", "this program"))?;
+                let program = program.to_string_lossy().into_owned();
+                let wrapped =
+                    [agent.to_string_lossy().into_owned(), "agent".into(), "--".into(), program];
+                let wrapped: Vec<_> = wrapped.into_iter().chain(argv.into_iter().skip(1)).collect();
+                self.made(&agent, &wrapped, logs, &told)
+            }
+        }
     }
 
     /// A command that must succeed first.
@@ -130,12 +153,27 @@ impl<'a> Preparation<'a> {
         [stdout, stderr]: [PathBuf; 2],
         marks: &[(&str, &str)],
     ) -> Result<Launch, Problem> {
+        let (program, argv) = self.found(argv)?;
+        self.made(&program, &argv, [stdout, stderr], marks)
+    }
+
+    /// The program and the arguments of a command, with every placeholder filled.
+    fn found(&self, argv: &[String]) -> Result<(PathBuf, Vec<String>), Problem> {
         let argv: Vec<String> =
             argv.iter().map(|text| self.values.fill(text)).collect::<Result<_, _>>()?;
         let Some(name) = argv.first().filter(|name| !name.is_empty()) else {
             return Err(Problem::Invalid("the command is empty".to_owned()));
         };
-        let program = self.find(name)?;
+        Ok((self.find(name)?, argv))
+    }
+
+    fn made(
+        &self,
+        program: &Path,
+        argv: &[String],
+        [stdout, stderr]: [PathBuf; 2],
+        marks: &[(&str, &str)],
+    ) -> Result<Launch, Problem> {
         let marks = marks.iter().map(|(name, value)| (*name, value.as_bytes()));
         let env = self.env.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
         let env = env
@@ -158,7 +196,7 @@ impl<'a> Preparation<'a> {
     /// declares the node lies.
     fn find(&self, name: &str) -> Result<PathBuf, Problem> {
         if name.contains('/') {
-            let path = self.base_dir.join(name);
+            let path = self.place.base_dir.join(name);
             return match executable(&path) {
                 Found::Yes => Ok(path),
                 Found::NotExecutable => Err(not_executable(&path)),
@@ -170,7 +208,7 @@ impl<'a> Preparation<'a> {
         let search = self.env.get("PATH").map_or(PATH_DEFAULT.as_bytes(), Vec::as_slice);
         let mut denied = None;
         for dir in env::split_paths(OsStr::from_bytes(search)) {
-            let path = self.base_dir.join(dir).join(name);
+            let path = self.place.base_dir.join(dir).join(name);
             match executable(&path) {
                 Found::Yes => return Ok(path),
                 Found::NotExecutable => denied = denied.or(Some(path)),

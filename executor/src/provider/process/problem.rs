@@ -38,6 +38,8 @@ pub(super) enum Problem {
     Secrets(String),
     #[error("{0}")]
     Workload(String),
+    #[error("the driver does not listen to agents; its log says why")]
+    NoAgents,
     #[error("there is no lease at {0}")]
     NoLease(PathBuf),
     #[error("process {pid} did not end although it was killed")]
@@ -64,6 +66,7 @@ impl Problem {
             Self::Io { source, .. } => class_of(source),
             Self::Secrets(_) => FailureClass::Auth,
             Self::Workload(_) => FailureClass::Workload,
+            Self::NoAgents => FailureClass::Unavailable,
             Self::NoLease(_) => FailureClass::NotFound,
             Self::Unkillable { .. } => FailureClass::TimedOut,
             Self::Crashed => FailureClass::Crashed,
@@ -85,6 +88,7 @@ impl Problem {
                 | Self::Template(_)
                 | Self::Invalid(_)
                 | Self::Secrets(_)
+                | Self::NoAgents
         );
         self.failure(if refused { Certainty::Definite } else { Certainty::Ambiguous })
     }

@@ -51,6 +51,7 @@ pub(super) const fn capabilities() -> Capabilities {
         resources: false,
         hooks: true,
         probes: true,
+        agents: true,
         secrets: true,
     }
 }

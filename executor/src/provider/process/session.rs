@@ -10,6 +10,7 @@ use std::{
 };
 
 use reconciler_core::{
+    desired::JoinMode,
     effect::EffectFailure,
     id::Uuid,
     observed::{Handle, SessionStage},
@@ -135,7 +136,7 @@ impl Session<'_> {
         let (inherited, place) = (&self.ground.inherited, &self.ground.place);
         let preparation = Preparation::new(inherited, place, self.dir, self.owner, boot)?;
         // Prepared before anything runs, so that a missing program costs no verify command.
-        let launch = preparation.workload(&boot.command)?;
+        let launch = preparation.workload(&self.start.request.spec, self.ctx.fence)?;
         let mark = self.dir.mark_starting()?;
         let result = self.verify(&preparation).and_then(|()| {
             self.reports.say(SessionStage::SwactorStarting, None);
@@ -227,6 +228,7 @@ impl Session<'_> {
             session: self.start.session,
             fence: self.ctx.fence,
             key: self.ctx.key,
+            agent: self.start.request.spec.join == JoinMode::Agent,
         }
     }
 }

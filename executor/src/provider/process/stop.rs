@@ -63,7 +63,7 @@ fn cancel_any(
     match (owner, known) {
         (Some(owner), _) => stop_all(ground, &dir, &owner, grace),
         // Its directory is gone, and still it may run.
-        (None, Some(process)) => stop(ground, &dir, process, ctx.attempt.uuid, grace),
+        (None, Some(process)) => stop(ground, &dir, (process, true), ctx.attempt.uuid, grace),
         (None, None) => Ok(()),
     }
 }
@@ -81,16 +81,17 @@ pub(super) fn stop_all(
         dir.unmark_starting()?;
     }
     match dir.started()? {
-        Some(started) => stop(ground, dir, &started.process, owner.attempt, grace),
+        Some(started) => stop(ground, dir, (&started.process, started.agent), owner.attempt, grace),
         None if dir.file("stdout.log").exists() => end_carriers(dir, owner.attempt, grace),
         None => Ok(()),
     }
 }
 
+/// Ends one process with all of its group; where it has `groups` below it, with those of its session.
 fn stop(
     ground: &Ground,
     dir: &LeaseDir,
-    process: &Process,
+    (process, groups): (&Process, bool),
     attempt: Uuid,
     grace: Duration,
 ) -> Result<(), Problem> {
@@ -118,7 +119,7 @@ fn stop(
             false
         }
     };
-    if is_empty(pid) {
+    if !groups && is_empty(pid) {
         return Ok(());
     }
     // What is left of the group after its leader ended, if it is more than a leader that nobody reaped yet.

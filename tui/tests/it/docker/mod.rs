@@ -1,5 +1,6 @@
 //! The real program on a real Docker Engine.
 
+mod agent;
 mod by_hand;
 #[path = "../../../../executor/tests/it/docker/engine.rs"]
 mod engine;

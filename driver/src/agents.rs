@@ -1,0 +1,139 @@
+//! The agents that the loop hears: who is there, who knocks, who is missed, and what was asked of them.
+//!
+//! What is heard turns into the same facts that providers and probes give (`hearing`); nothing here is kept on disk,
+//! since an agent that comes back says anew what a driver must know.
+
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use reconciler_core::{
+    desired::{Probe, ProbeKind},
+    id::{AttemptId, LogicalNodeId, SessionId, Uuid},
+};
+use tokio::{sync::mpsc, time::Instant};
+
+use crate::api::agents::{Door, Knock, Said};
+
+/// How far apart heartbeats are.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How long nothing may be heard of the other side: three heartbeats.
+pub(crate) const SILENCE: Duration = Duration::from_secs(15);
+/// How long an agent may be away before that is noted: as long as its longest pause between two tries, and a little.
+pub(crate) const MISSED_AFTER: Duration = Duration::from_secs(15);
+/// How long an agent whose start is still under way waits at the door.
+pub(crate) const KNOCK_TIME: Duration = Duration::from_secs(30);
+/// Time between two tries to open the door.
+pub(crate) const OPEN_AGAIN: Duration = Duration::from_secs(5);
+/// How much longer than its own time an answer of an agent may take on its way.
+pub(crate) const ANSWER_MARGIN: Duration = Duration::from_secs(10);
+/// What is added to the numbers of an agent's reports: they follow all those of the provider's, and their count starts
+/// anew with each agent.
+pub(crate) const SEQ_BASE: u64 = 1 << 32;
+
+/// Where a driver listens to agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentPlace {
+    /// The address; with port 0 the system chooses one, which is asked for again by every later driver.
+    pub listen: SocketAddr,
+    /// What agents are told, as `HOST:PORT`, where that is another.
+    pub address: Option<String>,
+}
+
+impl Default for AgentPlace {
+    fn default() -> Self {
+        Self { listen: (Ipv4Addr::LOCALHOST, 0).into(), address: None }
+    }
+}
+
+/// An agent that is there.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) slot: LogicalNodeId,
+    pub(crate) attempt: AttemptId,
+    pub(crate) session: SessionId,
+    pub(crate) connection: u64,
+    pub(crate) to: mpsc::UnboundedSender<Said>,
+    /// True once it said that its workload ended, until that is written down.
+    pub(crate) leaves: bool,
+}
+
+/// An agent that was there and is not.
+#[derive(Clone, Debug)]
+pub(crate) struct Missed {
+    pub(crate) slot: LogicalNodeId,
+    pub(crate) attempt: AttemptId,
+    pub(crate) session: SessionId,
+    /// From when on it counts as lost.
+    pub(crate) lost_at: Instant,
+}
+
+/// A question that an agent was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) slot: LogicalNodeId,
+    pub(crate) attempt: AttemptId,
+    pub(crate) session: SessionId,
+    pub(crate) kind: ProbeKind,
+    pub(crate) probe: Arc<Probe>,
+    /// When an answer is not waited for any more.
+    pub(crate) until: Instant,
+}
+
+/// All that is known of agents.
+#[derive(Debug)]
+pub(crate) struct Agents {
+    /// Where to listen, if this driver does at all.
+    pub(crate) place: Option<AgentPlace>,
+    /// Where the identity is kept.
+    pub(crate) identity: PathBuf,
+    /// Where an opened door goes to be served.
+    pub(crate) doors: Option<mpsc::UnboundedSender<Door>>,
+    pub(crate) is_open: bool,
+    /// When to try to open it again.
+    pub(crate) open_at: Instant,
+    /// By attempt.
+    pub(crate) seats: BTreeMap<Uuid, Seat>,
+    /// Who waits at the door, and until when.
+    pub(crate) waiting: Vec<(Knock, Instant)>,
+    /// By attempt.
+    pub(crate) missed: BTreeMap<Uuid, Missed>,
+    /// By the number that the answer carries.
+    pub(crate) asked: BTreeMap<u64, Asked>,
+    /// The number of the next question.
+    pub(crate) next_question: u64,
+}
+
+impl Agents {
+    /// None yet.
+    pub(crate) fn new(place: Option<AgentPlace>, identity: PathBuf) -> Self {
+        Self {
+            place,
+            identity,
+            doors: None,
+            is_open: false,
+            open_at: Instant::now(),
+            seats: BTreeMap::new(),
+            waiting: Vec::new(),
+            missed: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            next_question: 1,
+        }
+    }
+
+    /// The seat of a connection that still has it.
+    pub(crate) fn seat(&mut self, attempt: Uuid, connection: u64) -> Option<&mut Seat> {
+        self.seats.get_mut(&attempt).filter(|seat| seat.connection == connection)
+    }
+}
+
+impl Seat {
+    /// Says something to it; one that is gone comes back.
+    pub(crate) fn say(&self, said: Said) {
+        drop(self.to.send(said));
+    }
+}

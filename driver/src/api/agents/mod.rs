@@ -1,0 +1,9 @@
+//! The driver's door to agents: TLS with a certificate of its own that they pin, and a token for each attempt.
+
+mod door;
+mod identity;
+mod talk;
+
+pub(super) use door::serve;
+pub(crate) use door::{Door, open};
+pub(crate) use talk::{Heard, Knock, Said, Turned};
