@@ -1,13 +1,14 @@
 //! Keys over the panes: moving, filtering, drafting.
 
-use std::sync::Arc;
-
-use driver::view::RunView;
 use reconciler_core::id::{GroupId, LogicalNodeId};
 
 use super::{
-    command, copy, gate::may_edit, plan, popup, recover, release, save, scroll::moved, travel,
-    write_back,
+    copy,
+    gate::may_edit,
+    plan, popup, recover, release, save,
+    scroll::moved,
+    sight::{detail, focus, resort, show},
+    travel, write_back,
 };
 use crate::console::{
     filter::Filter,
@@ -140,18 +141,6 @@ fn matching(model: &mut Model, way: isize) {
     model.flash("there is no other match that way");
 }
 
-/// Where an order is asked for, it is to be seen.
-pub(super) fn resort(model: &mut Model) {
-    model.overview = false;
-    focus(model, Pane::Fleet);
-    model.relist();
-}
-
-pub(super) fn focus(model: &mut Model, pane: Pane) {
-    model.pane = pane;
-    model.settle();
-}
-
 fn open(model: &mut Model) {
     match model.pane {
         Pane::Groups => {
@@ -189,24 +178,6 @@ fn fold(model: &mut Model, group: GroupId) {
     model.relist();
 }
 
-fn detail(model: &mut Model, slot: LogicalNodeId) {
-    if model.past.is_some() {
-        model.flash("details are of the present: Esc leads there");
-        return;
-    }
-    model.popup = Some(Popup::Detail { slot, top: 0 });
-}
-
-/// Explains a slot that is named; of a group, what its heading leads to.
-pub(super) fn explain(model: &mut Model, name: &str) {
-    command::go(model, name);
-    if let Some(RowId::Node(slot)) = model.fleet.selected().cloned()
-        && slot.to_string() == name
-    {
-        detail(model, slot);
-    }
-}
-
 fn detail_of(model: &mut Model, subject: Option<String>) {
     let slot = subject.and_then(|subject| subject.parse::<LogicalNodeId>().ok());
     match slot.filter(|slot| model.node(slot).is_some()) {
@@ -238,12 +209,6 @@ fn pause(model: &mut Model) {
     if !model.paused && model.past.is_none() {
         show(model, model.live.clone());
     }
-}
-
-/// Shows a snapshot, or what was made of one.
-pub(super) fn show(model: &mut Model, view: Option<Arc<RunView>>) {
-    model.shown = view;
-    model.relist();
 }
 
 fn edit(model: &mut Model, verb: Verb) {
@@ -286,11 +251,6 @@ fn undo(model: &mut Model) {
     if let Some(live) = model.live.clone() {
         model.draft.follow(&live);
     }
-}
-
-pub(super) fn filter_by(model: &mut Model, filter: Filter) {
-    model.filter = filter;
-    model.relist();
 }
 
 fn preview(model: &mut Model) -> Vec<Cmd> {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Position;
 
-use super::browse::focus;
+use super::sight::focus;
 use crate::console::{
     layout::{self, Pane},
     model::Model,

@@ -3,10 +3,11 @@
 use reconciler_core::id::{GroupId, LogicalNodeId, PassNumber};
 
 use super::{
-    browse::{self, filter_by, focus, resort},
-    copy,
+    browse, copy,
     gate::may_edit,
-    plan, release, travel,
+    plan, release,
+    sight::{detail, filter_by, focus, resort},
+    travel,
 };
 use crate::console::{
     filter::Filter,
@@ -64,7 +65,7 @@ fn with(model: &mut Model, name: &str, rest: &str) -> Vec<Cmd> {
         },
         "go" => go(model, rest),
         "release" => return release::of(model, rest.to_owned()),
-        "explain" => browse::explain(model, rest),
+        "explain" => explain(model, rest),
         verb => return ask(model, verb, rest),
     }
     Vec::new()
@@ -105,6 +106,16 @@ fn scale(model: &mut Model, rest: &str) {
     if may_edit(model) {
         model.draft.set(&group, live, want);
         model.flash(format!("drafted: {group} {live}->{want}; p shows its plan"));
+    }
+}
+
+/// Explains a slot that is named; of a group, what its heading leads to.
+fn explain(model: &mut Model, name: &str) {
+    go(model, name);
+    if let Some(RowId::Node(slot)) = model.fleet.selected().cloned()
+        && slot.to_string() == name
+    {
+        detail(model, slot);
     }
 }
 

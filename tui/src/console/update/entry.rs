@@ -1,6 +1,6 @@
 //! Keys while a text is typed in the footer.
 
-use super::{browse::filter_by, command, gate::may_edit};
+use super::{command, gate::may_edit, sight::filter_by};
 use crate::console::{
     filter::Filter,
     keymap::{Intent, Say, Typing},

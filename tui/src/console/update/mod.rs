@@ -15,6 +15,7 @@ mod recover;
 mod release;
 mod save;
 mod scroll;
+mod sight;
 mod travel;
 mod write_back;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reconciler_core::id::PassNumber;
 
-use super::browse::{focus, show};
+use super::sight::{focus, show};
 use crate::console::{layout::Pane, model::Model, past, popup::Popup};
 
 /// Which way.
