@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     checkpoint::{CheckpointError, Direction, StepCheckpoint, StepMark},
-    effect::{ActionKind, CommandKind, Intent},
+    effect::{ActionKind, CommandKind, FailureKind, Intent},
     id::{
         AttemptId, AttemptOrdinal, Fence, IdempotencyKey, LogicalNodeId, OperationId, ProviderName,
         StepId,
@@ -23,10 +23,20 @@ pub struct StepWrite {
     pub step: StepId,
     /// Where a step forward stands now; of a step back the journal makes the mark that says the same.
     pub mark: StepMark,
+    /// What its failure was; nothing where no call of it failed, and then what is noted already stays unless it
+    /// succeeded.
+    pub failure: Option<FailureKind>,
     /// What was said, cleaned.
     pub result: Redacted,
     /// When it was over; nothing while it is still in doubt.
     pub finished_at: Option<Timestamp>,
+}
+
+impl StepWrite {
+    /// True if the step did what it was for: then it has no failure, whatever was told of it before.
+    pub(crate) fn succeeded(&self) -> bool {
+        matches!(self.mark, StepMark::Verified | StepMark::VerifiedAfterResume)
+    }
 }
 
 /// A step as it stands in the journal.
@@ -54,6 +64,8 @@ pub struct StepRow {
     pub inverse: Option<CommandKind>,
     /// Where it stands; an error is a reason to hold, never to guess (R120).
     pub checkpoint: Result<StepCheckpoint, CheckpointError>,
+    /// What its failure was, `CLASS/CERTAINTY`; it decides nothing, and what nobody can read is nothing.
+    pub failure: Option<Box<str>>,
     /// What was said of its result.
     pub result: Redacted,
     /// When its intent was written.
@@ -64,8 +76,8 @@ pub struct StepRow {
 
 impl StepRow {
     pub(crate) const COLUMNS: &str = "id, operation, slot, ordinal, attempt, provider, kind, \
-                                      idem, fence, direction, inverse, checkpoint, result, \
-                                      started_at, finished_at";
+                                      idem, fence, direction, inverse, checkpoint, failure, \
+                                      result, started_at, finished_at";
 
     /// It as far as taking it back asks.
     pub const fn written(&self) -> WrittenStep {
@@ -87,6 +99,7 @@ impl StepRow {
             direction,
             inverse: inverse(intent.action.kind()),
             checkpoint: Ok(checkpoint),
+            failure: None,
             result: Redacted::default(),
             started_at: at,
             finished_at: None,
@@ -107,6 +120,7 @@ impl StepRow {
             direction: direction(row)?,
             inverse: written_inverse(row)?,
             checkpoint: row.get_ref("checkpoint")?.as_str()?.parse(),
+            failure: failure(row)?,
             result: Redacted::from(row.get::<_, String>("result")?),
             started_at: Timestamp::from_millis(number(row, "started_at")?),
             finished_at: time_if_any(row, "finished_at")?,
@@ -119,6 +133,11 @@ pub(crate) fn kind(row: &Row<'_>) -> rusqlite::Result<ActionKind> {
     let text = row.get_ref("kind")?.as_str()?;
     let unknown = || misread(Type::Text, format!("`{text}` is neither a command nor a hook"));
     ActionKind::from_name(text).ok_or_else(unknown)
+}
+
+fn failure(row: &Row<'_>) -> rusqlite::Result<Option<Box<str>>> {
+    let text = row.get_ref("failure")?.as_str_or_null();
+    Ok(text.ok().flatten().map(Box::from))
 }
 
 fn written_inverse(row: &Row<'_>) -> rusqlite::Result<Option<CommandKind>> {

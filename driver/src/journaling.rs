@@ -137,8 +137,9 @@ impl Untold {
 }
 
 fn step_write(settlement: Settlement, now: Timestamp) -> StepWrite {
-    let Settlement { step, end, message: result, .. } = settlement;
-    StepWrite { step, mark: end.mark(), result, finished_at: (!end.is_open()).then_some(now) }
+    let Settlement { step, end, failure, message: result, .. } = settlement;
+    let finished_at = (!end.is_open()).then_some(now);
+    StepWrite { step, mark: end.mark(), failure, result, finished_at }
 }
 
 /// What a note is about, in the journal's terms.

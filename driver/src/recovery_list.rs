@@ -140,6 +140,7 @@ fn step_view(step: &StepRow, nth: u32) -> RecoveryStepView {
         checkpoint: checkpoint_view(
             step.checkpoint.as_ref().map(|c| (c.to_string(), c.mark.row())),
         ),
+        failure: step.failure.as_deref().map(str::to_owned),
         result: step.result.to_string(),
         started_at: step.started_at,
         finished_at: step.finished_at,

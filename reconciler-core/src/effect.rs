@@ -1,6 +1,7 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
 use alloc::{boxed::Box, vec::Vec};
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,51 @@ pub enum FailureClass {
     Fenced,
     /// It was taken back before it began, because the controller stops; nobody's failure.
     Withdrawn,
+}
+
+impl Certainty {
+    /// Its name in the journal.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Definite => "definite",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
+impl FailureClass {
+    /// Its name in the journal.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Quota => "quota",
+            Self::Capacity => "capacity",
+            Self::RateLimited { .. } => "rate-limited",
+            Self::NotFound => "not-found",
+            Self::Invalid => "invalid",
+            Self::Unavailable => "unavailable",
+            Self::TimedOut => "timed-out",
+            Self::Crashed => "crashed",
+            Self::Workload => "workload",
+            Self::Fenced => "fenced",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+/// What a failure was, without its words: noted with the step that failed, as `CLASS/CERTAINTY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureKind {
+    /// What kind.
+    pub class: FailureClass,
+    /// May it have happened all the same?
+    pub certainty: Certainty,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.class.as_str(), self.certainty.as_str())
+    }
 }
 
 /// A failed effect.

@@ -14,12 +14,13 @@ pub(crate) const APPLICATION_ID: i32 = 0x4c76_4864;
 pub(crate) const BACKUP_ID: i32 = 0x4c76_426b;
 
 /// Every migration in order; an entry is never edited once released.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("0001_journal.sql"),
     include_str!("0002_rollout.sql"),
     include_str!("0003_sums.sql"),
     include_str!("0004_ownership.sql"),
     include_str!("0005_recovery.sql"),
+    include_str!("0006_failure.sql"),
 ];
 
 const MIGRATION_TABLE: &str = "CREATE TABLE migration (

@@ -146,13 +146,16 @@ impl Apply<'_> {
         // What was sent in full is for those who look into a doubt; once it ended, its kind is enough.
         let sql = "UPDATE step SET checkpoint = ?2, rank = CASE WHEN rank IS NULL THEN NULL \
                    ELSE ?3 END, result = ?4, finished_at = ?5, \
-                   command = CASE WHEN ?5 IS NULL THEN command ELSE x'' END WHERE id = ?1";
+                   command = CASE WHEN ?5 IS NULL THEN command ELSE x'' END, \
+                   failure = CASE WHEN ?6 THEN NULL ELSE coalesce(?7, failure) END WHERE id = ?1";
         let values = params![
             num(write.step.get()),
             checkpoint.to_string(),
             rank,
             write.result.as_str(),
-            write.finished_at.map(time)
+            write.finished_at.map(time),
+            write.succeeded(),
+            write.failure.map(|failure| failure.to_string())
         ];
         self.run(sql, values)?;
         Ok(OperationId::new(operation.cast_unsigned()))
@@ -177,7 +180,7 @@ impl Apply<'_> {
         let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());
         let rank = checkpoint.clone().of_operation(intent.action.kind()).precedence().rank();
         let sql = "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-                   ?13, '', ?14, NULL, ?15, ?16) ON CONFLICT DO NOTHING";
+                   ?13, '', ?14, NULL, ?15, ?16, NULL) ON CONFLICT DO NOTHING";
         let values = params![
             num(step.get()),
             num(operation.get()),

@@ -128,6 +128,8 @@ impl State {
         let before = row.checkpoint.as_ref().ok().map(|before| before.mark);
         let mark = write.mark.settled(before, row.direction);
         row.checkpoint = Ok(StepCheckpoint::new(row.slot.clone(), mark));
+        let told = write.failure.map(|failure| failure.to_string().into());
+        row.failure = if write.succeeded() { None } else { told.or(row.failure.take()) };
         row.result = write.result.clone();
         row.finished_at = write.finished_at;
         Ok(row.operation)

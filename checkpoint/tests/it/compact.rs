@@ -43,6 +43,7 @@ fn long_life(dir: &std::path::Path) {
         let ended = StepWrite {
             step: StepId::new(id - 1),
             mark: StepMark::Verified,
+            failure: None,
             result: "ok".into(),
             finished_at: Some(Timestamp::from_millis(id)),
         };

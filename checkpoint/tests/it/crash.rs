@@ -38,6 +38,7 @@ fn life(fence: Fence) -> Vec<Commit> {
             steps: vec![StepWrite {
                 step: StepId::new(n),
                 mark: StepMark::Verified,
+                failure: None,
                 result: "ok".into(),
                 finished_at: Some(Timestamp::from_millis(100 + n)),
             }],

@@ -164,6 +164,7 @@ fn a_handoff_waits_for_the_evidence_and_fences_who_had_it() {
         let evidence = StepWrite {
             step: StepId::new(1),
             mark: StepMark::Verified,
+            failure: None,
             result: "ok".into(),
             finished_at: Some(Timestamp::from_millis(2)),
         };

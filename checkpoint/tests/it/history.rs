@@ -58,6 +58,7 @@ fn ended(step: u64) -> StepWrite {
     StepWrite {
         step: StepId::new(step),
         mark: StepMark::Verified,
+        failure: None,
         result: "ok".into(),
         finished_at: Some(Timestamp::from_millis(step)),
     }

@@ -8,11 +8,17 @@ use checkpoint::{
         verify,
     },
     record::RecordWrite,
+    step::StepWrite,
     store::Commit,
+};
+use reconciler_core::{
+    checkpoint::StepMark,
+    effect::{Certainty, FailureClass, FailureKind},
+    id::StepId,
 };
 use serde_json::Value;
 
-use crate::world::{home, keep, open, record, some_life};
+use crate::world::{first_commit, home, keep, open, record, some_life, step_commit};
 
 /// R91: what looks like a secret by its key or by its text is in no row that is shown.
 #[test]
@@ -68,4 +74,31 @@ fn what_is_asked_for_is_shown() {
     let about = inspect::rows(&dir, &Which::Slot("web-1".to_owned(), 2)).unwrap();
     let tables: Vec<_> = about.iter().map(|row| row["table"].as_str().unwrap()).collect();
     assert_eq!(tables, ["record", "step", "step", "event"]);
+}
+
+/// R122: a failed step says what its failure was, while it is in doubt and when it is seen to have had no effect; one that
+/// was seen to have succeeded has none.
+#[test]
+fn a_step_says_what_its_failure_was_until_it_succeeds() {
+    let home = home();
+    let dir = home.path().join("run");
+    let (mut journal, recovered) = open(&dir);
+    keep(&mut journal, first_commit()).unwrap();
+    for step in 1..=2 {
+        keep(&mut journal, step_commit(step, 1, u32::try_from(step).unwrap(), recovered.fence))
+            .unwrap();
+    }
+    let late = FailureKind { class: FailureClass::TimedOut, certainty: Certainty::Ambiguous };
+    let mut settle = |step, mark, failure| {
+        let (step, result, finished_at) = (StepId::new(step), "said".into(), None);
+        let write = StepWrite { step, mark, failure, result, finished_at };
+        keep(&mut journal, Commit { steps: vec![write], ..Commit::default() }).unwrap();
+        let rows = inspect::rows(&dir, &Which::Newest(Kind::Steps, 2)).unwrap();
+        [1, 0].map(|row: usize| rows[row]["failure"].as_str().map(str::to_owned))
+    };
+    let told = Some("timed-out/ambiguous".to_owned());
+    assert_eq!(settle(1, StepMark::AmbiguousEffect, Some(late)), [told.clone(), None]);
+    assert_eq!(settle(2, StepMark::AmbiguousEffect, Some(late)), [told.clone(), told.clone()]);
+    assert_eq!(settle(1, StepMark::CancelledNoEffect, None), [told.clone(), told.clone()]);
+    assert_eq!(settle(2, StepMark::Verified, None), [told, None]);
 }

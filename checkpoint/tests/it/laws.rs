@@ -12,6 +12,7 @@ use checkpoint::{
 use reconciler_core::{
     checkpoint::StepMark,
     desired::HookPoint,
+    effect::{Certainty, FailureClass, FailureKind},
     hold::{Hold, HoldCode},
     id::{Fence, OperationId, RevisionDigest, StepId},
     observed::{Hooked, Rollout},
@@ -79,6 +80,10 @@ fn random_commit(dice: &mut Dice, n: u64, model: &MemoryStore) -> Commit {
         commit.steps.push(StepWrite {
             step,
             mark: marks[usize::try_from(dice.below(marks.len() as u64)).unwrap()],
+            failure: dice.one_in(3).then_some(FailureKind {
+                class: FailureClass::TimedOut,
+                certainty: Certainty::Ambiguous,
+            }),
             result: "said".into(),
             finished_at: dice.one_in(2).then(|| Timestamp::from_millis(n)),
         });

@@ -143,6 +143,7 @@ fn the_lock_of_an_operation_spans_effect_and_evidence() {
     let evidence = |step| StepWrite {
         step: StepId::new(step),
         mark: StepMark::Verified,
+        failure: None,
         result: "ok".into(),
         finished_at: Some(at(5)),
     };
@@ -200,6 +201,7 @@ fn what_is_on_disk_is_kept_although_its_lock_cannot_go() {
     let evidence = StepWrite {
         step: StepId::new(1),
         mark: StepMark::Verified,
+        failure: None,
         result: "ok".into(),
         finished_at: Some(at(5)),
     };

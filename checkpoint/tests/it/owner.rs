@@ -72,6 +72,7 @@ fn a_stale_driver_can_write_nothing() {
                 steps: vec![StepWrite {
                     step: StepId::new(1),
                     mark: StepMark::Verified,
+                    failure: None,
                     result: "late".into(),
                     finished_at: None,
                 }],

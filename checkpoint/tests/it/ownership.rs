@@ -278,6 +278,7 @@ fn giving_a_lease_back_is_the_finalizer_of_its_operation() {
     let settled = |step, mark| StepWrite {
         step: StepId::new(step),
         mark,
+        failure: None,
         result: "said".into(),
         finished_at: Some(Timestamp::from_millis(9)),
     };

@@ -115,6 +115,7 @@ fn closed_operations_and_taken_numbers_are_refused() {
         steps: vec![StepWrite {
             step: StepId::new(step),
             mark: StepMark::Verified,
+            failure: None,
             result: "late".into(),
             finished_at: None,
         }],

@@ -73,6 +73,7 @@ impl Week {
                         due.push(StepWrite {
                             step: StepId::new(self.step),
                             mark: StepMark::Verified,
+                            failure: None,
                             result: "ok".into(),
                             finished_at: Some(Timestamp::from_millis(at)),
                         });

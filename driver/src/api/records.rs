@@ -184,6 +184,7 @@ fn step_view(row: &StepRow) -> OperationStepView {
         provider: row.provider.clone(),
         action: row.command.as_str().to_owned(),
         checkpoint: told(&row.checkpoint),
+        failure: row.failure.as_deref().map(str::to_owned),
         result: row.result.to_string(),
         started_at: row.started_at,
         finished_at: row.finished_at,

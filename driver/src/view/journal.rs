@@ -64,6 +64,9 @@ pub struct OperationStepView {
     pub action: String,
     /// Where it stands.
     pub checkpoint: String,
+    /// What its failure was, as `CLASS/CERTAINTY`; nothing where no call of it failed, or it succeeded in the end.
+    #[serde(default)]
+    pub failure: Option<String>,
     /// What was said of its result, cleaned.
     pub result: String,
     /// When its intent was written.

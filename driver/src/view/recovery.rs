@@ -79,7 +79,10 @@ pub struct CheckpointView {
     pub problem: Option<String>,
 }
 
-/// One operation.
+/// One operation, as `recovery` shows it.
+///
+/// [`OperationView`](super::OperationView) of the control API stays beside it: both forms promise only to grow, and
+/// what they share under one name is not of one type (`checkpoint` is a text there and an object here).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryOperationView {
     /// Its number.
@@ -146,6 +149,9 @@ pub struct RecoveryStepView {
     pub fence: Fence,
     /// Where it stands.
     pub checkpoint: CheckpointView,
+    /// What its failure was, as `CLASS/CERTAINTY`; nothing where no call of it failed, or it succeeded in the end.
+    #[serde(default)]
+    pub failure: Option<String>,
     /// What was said of its result, cleaned.
     pub result: String,
     /// When its intent was written.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     desired::LogicalNodeSpec,
-    effect::FailureClass,
+    effect::{Certainty, FailureClass},
     hold::HoldCode,
     id::LogicalNodeId,
     observed::{
@@ -212,7 +212,8 @@ fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
             let Some(pending) = f.record.pending.clone() else { return Verdict::Illegal };
             let message = Redacted::new("no answer in time");
             failure::retry_later(f, &message);
-            f.settle(StepEnd::Ambiguous, message);
+            let kind = (FailureClass::TimedOut, Certainty::Ambiguous);
+            f.settle_failed(StepEnd::Ambiguous, kind, message);
             f.record.pending = None;
             f.record.ambiguity = Some(ambiguity(&pending, now));
             f.tell(NoteKind::Ambiguous(pending.command));

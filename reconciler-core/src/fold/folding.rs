@@ -7,7 +7,7 @@ use alloc::{boxed::Box, vec::Vec};
 use super::{NoteKind, Settlement, StepEnd, fact::Verdict, saga::Before};
 use crate::{
     desired::HookPoint,
-    effect::ActionKind,
+    effect::{ActionKind, Certainty, FailureClass, FailureKind},
     id::{AttemptId, LogicalNodeId},
     observed::{Ambiguity, ClusterState, Hooked, NodeRecord, NodeStage, Pending, Side, StageName},
     redact::Redacted,
@@ -81,6 +81,20 @@ impl Folding<'_> {
 
     /// Says how the step at hand ended, if there is one.
     pub(super) fn settle(&mut self, end: StepEnd, message: Redacted) {
+        self.settle_as(end, None, message);
+    }
+
+    /// Says how the step at hand failed, if there is one.
+    pub(super) fn settle_failed(
+        &mut self,
+        end: StepEnd,
+        (class, certainty): (FailureClass, Certainty),
+        message: Redacted,
+    ) {
+        self.settle_as(end, Some(FailureKind { class, certainty }), message);
+    }
+
+    fn settle_as(&mut self, end: StepEnd, failure: Option<FailureKind>, message: Redacted) {
         let step = match (&self.record.pending, &self.record.ambiguity) {
             (Some(p), _) => (p.operation, p.step),
             (None, Some(a)) => (a.operation, a.step),
@@ -94,6 +108,7 @@ impl Folding<'_> {
             step: step.1,
             slot: self.record.slot.clone(),
             end,
+            failure,
             message,
         });
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     desired::HookPoint,
-    effect::{ActionKind, ExitStatus, FailureClass, HookSight, HookState, Look},
+    effect::{ActionKind, Certainty, ExitStatus, FailureClass, HookSight, HookState, Look},
     hold::HoldCode,
     key::session_key,
     observed::{Ambiguity, DeleteReason, FailureFacts, HookMark, NodeStage, Remains},
@@ -120,7 +120,8 @@ fn ended(f: &mut Folding<'_>, open: &Ambiguity, mark: HookMark, state: HookState
         }
         HookState::Ended { status, tail } => {
             let message = exit_text(point, &status, &tail);
-            f.settle(StepEnd::NoEffect, message.clone());
+            let kind = (FailureClass::Workload, Certainty::Definite);
+            f.settle_failed(StepEnd::NoEffect, kind, message.clone());
             f.record.ambiguity = None;
             failed(f, point, FailureFacts { at: f.now, class: FailureClass::Workload, message });
         }

@@ -73,24 +73,24 @@ fn fold_outcome(f: &mut Folding<'_>, report: EffectReport) -> Verdict {
         Ok(outcome) if asked == Some(outcome.answers()) => fold_success(f, outcome, report.look),
         Ok(_) => {
             let message = Redacted::new("the provider answered another question");
-            fold_ambiguous(f, message, report.look);
+            fold_ambiguous(f, FailureClass::Crashed, message, report.look);
         }
         // After a crash that nobody could look behind, it may have happened.
         Err(error)
             if error.certainty == Certainty::Ambiguous
                 || (unseen && error.class == FailureClass::Crashed) =>
         {
-            fold_ambiguous(f, error.message, report.look);
+            fold_ambiguous(f, error.class, error.message, report.look);
         }
         Err(error) => fold_definite(f, report.command, &error, report.look),
     }
     Verdict::Applied
 }
 
-fn fold_ambiguous(f: &mut Folding<'_>, message: Redacted, seen: Option<Look>) {
+fn fold_ambiguous(f: &mut Folding<'_>, class: FailureClass, message: Redacted, seen: Option<Look>) {
     let Some(pending) = f.record.pending.clone() else { return };
     failure::retry_later(f, &message);
-    f.settle(StepEnd::Ambiguous, message);
+    f.settle_failed(StepEnd::Ambiguous, (class, Certainty::Ambiguous), message);
     f.record.pending = None;
     f.record.ambiguity = Some(ambiguity(&pending, f.now));
     f.tell(NoteKind::Ambiguous(pending.command));
@@ -151,7 +151,8 @@ fn goes_on(f: &mut Folding<'_>, outcome: EffectOutcome) {
 }
 
 fn fold_definite(f: &mut Folding<'_>, kind: ActionKind, error: &EffectFailure, seen: Option<Look>) {
-    f.settle(end_of(error.class), error.message.clone());
+    let failure = (error.class, Certainty::Definite);
+    f.settle_failed(end_of(error.class), failure, error.message.clone());
     f.record.pending = None;
     let note = NoteKind::Failure { command: Some(kind), message: error.message.clone() };
     if matches!(error.class, FailureClass::RateLimited { .. } | FailureClass::Withdrawn) {

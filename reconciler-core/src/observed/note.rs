@@ -7,7 +7,7 @@ use super::{agent::AgentNews, health::ProbeVerdict, stage::StageName};
 use crate::{
     checkpoint::StepMark,
     desired::{HookPoint, ProbeKind},
-    effect::ActionKind,
+    effect::{ActionKind, FailureKind},
     hold::HoldCode,
     id::{AttemptOrdinal, GroupId, LogicalNodeId, OperationId, ProviderName, StepId},
     redact::Redacted,
@@ -81,6 +81,8 @@ pub struct Settlement {
     pub slot: LogicalNodeId,
     /// How it ended.
     pub end: StepEnd,
+    /// What its failure was; nothing where no call of it failed.
+    pub failure: Option<FailureKind>,
     /// What was said, cleaned; empty on success.
     pub message: Redacted,
 }

@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     desired::{ClusterShape, Policy, RestartPolicy},
-    effect::{CommandKind, ExitStatus, FailureClass, Look},
+    effect::{CommandKind, EffectOutcome, ExitStatus, FailureClass, Look},
     fold::{Fact, Transition, Verdict},
     hold::{Hold, HoldCode},
     observed::{Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeStage, StageName},
@@ -12,8 +12,8 @@ use reconciler_core::{
 };
 
 use crate::fleet::{
-    T0, at, definite, dispatch, in_stage, looked, of, reported, shape, shape_with, slot, stage,
-    state,
+    T0, ambiguous, at, definite, dispatch, in_stage, lease, looked, of, reported, shape,
+    shape_with, slot, stage, state,
 };
 use crate::laws_single::journaled;
 
@@ -264,4 +264,22 @@ fn a_refused_cleanup_forgives_no_crash_loop() {
     let _over = state.fold(Fact::Decided { slot: slot("web-0"), transition }, at(2));
     let code = of(&state, "web-0").hold.as_ref().map(|hold| hold.code);
     assert_eq!(code, Some(HoldCode::CrashLoop));
+}
+
+/// R122: a step that failed says what its failure was, in the words of the journal; one that was done says nothing.
+#[test]
+fn a_failed_step_says_what_its_failure_was() {
+    let limited = FailureClass::RateLimited { retry_after: Millis::from_secs(1) };
+    for (result, want) in [
+        (Err(definite(FailureClass::Quota)), Some("quota/definite")),
+        (Err(definite(limited)), Some("rate-limited/definite")),
+        (Err(ambiguous(FailureClass::Unavailable)), Some("unavailable/ambiguous")),
+        (Ok(EffectOutcome::Leased { lease: lease("l-1"), endpoint: None }), None),
+    ] {
+        let mut state = at_stage(&policy(0), StageName::New);
+        let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, at(0));
+        let _told = reported(&mut state, SLOT, 1, result, at(1));
+        let told = state.take_settled().remove(0).failure.map(|kind| kind.to_string());
+        assert_eq!(told.as_deref(), want);
+    }
 }

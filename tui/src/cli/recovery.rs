@@ -162,15 +162,17 @@ fn show(context: &Context, id: OperationId) -> Outcome {
 
 fn step(step: &RecoveryStepView) -> String {
     let inverse = step.inverse.as_deref().unwrap_or("nothing");
+    let failed = step.failure.as_ref().map(|kind| format!(", failed as {kind}"));
     let said = if step.result.is_empty() { String::new() } else { format!(": {}", step.result) };
     format!(
-        "  step {} {} {}.{} {} (try {}, undone by {inverse}) {}{said}",
+        "  step {} {} {}.{} {} (try {}, undone by {inverse}) {}{}{said}",
         step.id,
         step.direction,
         step.slot,
         step.attempt,
         step.action,
         step.nth,
-        checkpoint(&step.checkpoint)
+        checkpoint(&step.checkpoint),
+        failed.unwrap_or_default()
     )
 }

@@ -118,6 +118,7 @@ const TABLES: [Columns; 5] = [
             ("TRY", "/ordinal", 4, Plain),
             ("COMMAND", "/kind", 28, Plain),
             ("CHECKPOINT", "/checkpoint", 28, Plain),
+            ("FAILURE", "/failure", 20, Plain),
             ("FENCE", "/fence", 5, Plain),
             ("BEGAN", "/started_at", 24, Time),
             ("ENDED", "/finished_at", 24, Time),
