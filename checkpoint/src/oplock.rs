@@ -107,6 +107,8 @@ struct Held {
     lock: OperationLock,
     /// Steps whose outcome is not on disk yet; with none, the lock is not held.
     steps: BTreeSet<StepId>,
+    /// True once the operation is over: the name goes with the last of its steps.
+    is_over: bool,
 }
 
 /// The locks of the operations whose effects a journal gave out.
@@ -156,7 +158,7 @@ impl OperationLocks {
         let mut held = match known {
             Some(held) => held,
             None => match OperationLock::take(&self.paths, operation, patience)? {
-                Some(lock) => Held { lock, steps: BTreeSet::new() },
+                Some(lock) => Held { lock, steps: BTreeSet::new(), is_over: false },
                 None => return Ok(false),
             },
         };
@@ -175,7 +177,7 @@ impl OperationLocks {
         if !held.steps.is_empty() {
             return Ok(());
         }
-        if is_crowded {
+        if is_crowded || held.is_over {
             return self.held.remove(&operation).map_or(Ok(()), |held| held.lock.remove());
         }
         flock(&held.lock.file, FlockOperation::Unlock).map_err(io::Error::from)
@@ -186,9 +188,11 @@ impl OperationLocks {
         steps.iter().try_for_each(|step| self.let_go(step.step))
     }
 
-    /// Forgets an operation that is over, once nothing of it is under way.
+    /// Forgets an operation that is over: at once, or once nothing of it is under way.
     pub(crate) fn close(&mut self, operation: OperationId) -> io::Result<()> {
-        if self.held.get(&operation).is_none_or(|held| !held.steps.is_empty()) {
+        let Some(held) = self.held.get_mut(&operation) else { return Ok(()) };
+        held.is_over = true;
+        if !held.steps.is_empty() {
             return Ok(());
         }
         let Some(held) = self.held.remove(&operation) else { return Ok(()) };

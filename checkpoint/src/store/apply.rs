@@ -3,7 +3,7 @@
 //! A refusal undoes this commit alone; a failure of the database ends the store.
 
 use reconciler_core::{
-    id::{LogicalNodeId, ProviderName},
+    id::{LogicalNodeId, OperationId, ProviderName},
     ownership::{Demand, Identity, Ownership},
     time::Timestamp,
 };
@@ -50,9 +50,16 @@ pub(super) struct Apply<'a> {
     pub(super) rows: u64,
     /// What is taken of the provider that was asked about last.
     pub(super) taken: Option<(ProviderName, Demand)>,
+    /// The operations that it broke off.
+    pub(super) broken: Vec<OperationId>,
 }
 
-impl Apply<'_> {
+impl<'a> Apply<'a> {
+    /// Nothing is applied yet.
+    pub(super) const fn new(conn: &'a Connection, holder: &'a Holder) -> Self {
+        Self { conn, holder, rows: 0, taken: None, broken: Vec::new() }
+    }
+
     /// Applies one commit.
     pub(super) fn commit(&mut self, commit: &Commit) -> Applied {
         let at = commit.at;

@@ -39,6 +39,7 @@ impl Apply<'_> {
         if self.run(sql, params![num(id.get()), status, time(at)])? == 0 {
             return Ok(());
         }
+        self.broken.push(id);
         self.run("DELETE FROM operation_lease WHERE operation = ?1", [num(id.get())])?;
         self.mend_steps(id)?;
         self.mend_operation(id)

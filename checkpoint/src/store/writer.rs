@@ -10,7 +10,10 @@ use std::sync::{
 };
 use std::{collections::BTreeSet, io, time::Duration};
 
-use reconciler_core::{id::PlanHash, time::Timestamp};
+use reconciler_core::{
+    id::{OperationId, PlanHash},
+    time::Timestamp,
+};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{
@@ -215,18 +218,22 @@ impl Writer {
     }
 
     fn write(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
-        self.transact(batch)?;
+        let broken = self.transact(batch)?;
         let newest = batch.done.iter().map(|((_, commit), _)| commit.at).max();
         self.at = newest.unwrap_or(self.at).max(self.at);
         // What is on disk is answered as kept, whatever becomes of the locks; with those in doubt nothing follows it.
-        if let Err(error) = self.unlock(&batch.done) {
+        if let Err(error) = self.unlock(&batch.done, &broken) {
             self.failed = Some(error);
         }
         Ok(())
     }
 
-    /// Lets go what is on disk now, and what was refused and so never goes out.
-    fn unlock(&mut self, done: &[(Job, Result<(), StoreError>)]) -> Result<(), StoreError> {
+    /// Lets go what is on disk now, what was refused and so never goes out, and what was `broken` off.
+    fn unlock(
+        &mut self,
+        done: &[(Job, Result<(), StoreError>)],
+        broken: &[OperationId],
+    ) -> Result<(), StoreError> {
         for ((_, commit), result) in done {
             if result.is_err() {
                 for intent in &commit.intents {
@@ -241,11 +248,12 @@ impl Writer {
                 }
             }
         }
-        Ok(())
+        broken.iter().try_for_each(|id| self.locks.close(*id).map_err(lock_failure))
     }
 
-    /// One transaction: rows are applied as they come, while whoever submits them still decides, and synced once.
-    fn transact(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+    /// One transaction: rows are applied as they come, while whoever submits them still decides, and synced once; gives
+    /// back the operations that were broken off.
+    fn transact(&mut self, batch: &mut Batch) -> Result<Vec<OperationId>, StoreError> {
         let mut tx =
             self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failure)?;
         let present = owner::fence(&tx).map_err(failure)?;
@@ -253,17 +261,18 @@ impl Writer {
             self.shared.fence.store(present.get(), Ordering::SeqCst);
             return Err(StoreError::Fenced { mine: self.holder.fence, present });
         }
-        let mut rows = 0_u64;
+        let (mut rows, mut broken) = (0_u64, Vec::new());
         while let Some((_, commit)) = &batch.next {
             lock(&mut self.locks, commit)?;
             let mut part = tx.savepoint().map_err(failure)?;
-            let mut apply = Apply { conn: &part, holder: &self.holder, rows: 0, taken: None };
+            let mut apply = Apply::new(&part, &self.holder);
             let applied = apply.commit(commit);
-            let touched = apply.rows;
+            let Apply { rows: touched, broken: mut ended, .. } = apply;
             let result = match applied {
                 Ok(()) => {
                     part.commit().map_err(failure)?;
                     rows = rows.saturating_add(touched);
+                    broken.append(&mut ended);
                     Ok(())
                 }
                 Err(Fault::Refused(error)) => {
@@ -286,7 +295,7 @@ impl Writer {
             self.shared.syncs.fetch_add(1, Ordering::Relaxed);
             self.shared.rows.fetch_add(rows, Ordering::Relaxed);
         }
-        Ok(())
+        Ok(broken)
     }
 
     /// Moves the write-ahead log into the file if it has at least `pages`.

@@ -103,6 +103,41 @@ fn who_takes_the_lock_on_the_same_machine_waits_for_no_lease() {
     assert_eq!(lease(&dir).lease.until, at(NOON + 900_001));
 }
 
+/// R143: after the machine started anew, another process under another name of the host, with the lock gone, waits for
+/// no lease of the dead: the name of the machine says that they were here.
+#[test]
+fn a_machine_that_started_anew_waits_for_no_lease_of_its_own() {
+    let home = home();
+    let dir = home.path().join("run");
+    dies(begun(&dir));
+    std::fs::remove_file(dir.join("lock")).unwrap();
+    let (pid, host) = (9, "renamed".to_owned());
+    let anew = OwnerClaim { pid, host, started: at(NOON + 1), ..claim() };
+    let (journal, recovered) = open_as(&dir, &anew);
+    assert_eq!(recovered.open_operations.len(), 1);
+    let taken = lease(&dir);
+    assert_eq!((taken.lease.owner.as_str(), taken.lease.handoffs), ("9@renamed", 1));
+    assert_eq!((taken.lease.fence, taken.lease.until), (journal.fence(), at(NOON + 900_001)));
+}
+
+/// R143: where no machine has a name, two without one may be two machines: nobody is taken for dead.
+#[test]
+fn a_machine_without_a_name_proves_nobodys_end() {
+    let home = home();
+    let dir = home.path().join("run");
+    let nameless = |started| OwnerClaim { machine: String::new(), ..stranger(started) };
+    let (mut journal, _) = open_as(&dir, &nameless(NOON));
+    keep(&mut journal, Commit { at: at(NOON), ..first_commit() }).unwrap();
+    dies(journal);
+    std::fs::remove_file(dir.join("lock")).unwrap();
+    for early in [nameless(NOON + 900_000), OwnerClaim { started: at(NOON + 1), ..claim() }] {
+        let refused = Journal::open(&dir, &early, Box::new(|| {})).unwrap_err();
+        assert!(matches!(refused, OpenError::Leased { .. }), "{refused:?}");
+    }
+    let (journal, _) = open_as(&dir, &nameless(NOON + 900_001));
+    assert_eq!(lease(&dir).lease.fence, journal.fence());
+}
+
 /// A driver that ends in good order gives its leases back: another machine may go on at once.
 #[test]
 fn a_driver_that_stops_gives_its_leases_back() {
@@ -154,6 +189,38 @@ fn the_lock_of_an_operation_spans_effect_and_evidence() {
     // What was refused never went out.
     keep(&mut journal, step_commit(1, 1, 0, fence)).unwrap_err();
     assert!(!is_locked(&dir, 1));
+}
+
+/// R142: the lock of an operation that is broken off goes with its name, but not before what is under way has ended.
+#[test]
+fn an_operation_that_is_broken_off_leaves_no_lock() {
+    let home = home();
+    let dir = home.path().join("run");
+    let mut journal = begun(&dir);
+    let fence = journal.fence();
+    let ended = |step| StepWrite {
+        step: StepId::new(step),
+        mark: StepMark::Verified,
+        failure: None,
+        result: "ok".into(),
+        finished_at: Some(at(5)),
+    };
+    let name = dir.join("operations/1.lock");
+    keep(&mut journal, step_commit(1, 1, 0, fence)).unwrap();
+    let off = OperationWrite::Break { id: OperationId::new(1) };
+    keep(&mut journal, Commit { operations: vec![off], ..Commit::default() }).unwrap();
+    assert!(is_locked(&dir, 1), "one is under way");
+    keep(&mut journal, Commit { steps: vec![ended(1)], ..Commit::default() }).unwrap();
+    assert!(!name.exists());
+
+    keep(&mut journal, Commit { operations: vec![opened(2)], ..Commit::default() }).unwrap();
+    keep(&mut journal, step_commit(2, 2, 1, fence)).unwrap();
+    keep(&mut journal, Commit { steps: vec![ended(2)], ..Commit::default() }).unwrap();
+    let name = dir.join("operations/2.lock");
+    assert!(name.exists() && !is_locked(&dir, 2));
+    let all = OperationWrite::Abandon { group: "web".parse().unwrap() };
+    keep(&mut journal, Commit { operations: vec![all], ..Commit::default() }).unwrap();
+    assert!(!name.exists());
 }
 
 pub(crate) fn is_locked(dir: &Path, operation: u64) -> bool {
