@@ -150,3 +150,42 @@ impl Preflight for Admitted {
         Box::pin(ready(refusal.map_or(Ok(()), Err)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, sync::mpsc::channel};
+
+    use super::*;
+
+    /// R88: a secret may stand on a medium that hangs, so it is read on a thread that may block, and the loop goes on.
+    #[test]
+    fn secrets_are_read_beside_the_loop() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = dir.path().join("key");
+        fs::write(&key, "kept-to-itself").unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let secrets = Secrets::new(dir.path().to_owned());
+        let secret_env = [("KEY".to_owned(), "file:key".parse().unwrap())].into();
+        let boot = BootSpec { secret_env, ..BootSpec::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            // The only thread that may block is taken, as by a file that cannot be read.
+            let (end, ended) = channel::<()>();
+            let hangs = tokio::task::spawn_blocking(move || ended.recv());
+            let reading = tokio::spawn(at_hand(secrets.clone(), boot));
+            for _turn in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert!(!reading.is_finished());
+            assert_eq!(secrets.cleaned("kept-to-itself"), "kept-to-itself", "nobody read it");
+            end.send(()).unwrap();
+            hangs.await.unwrap().unwrap();
+            assert_eq!(reading.await.unwrap(), Ok(()));
+            assert_ne!(secrets.cleaned("kept-to-itself"), "kept-to-itself");
+        });
+    }
+}

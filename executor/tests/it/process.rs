@@ -293,6 +293,9 @@ async fn the_last_output_of_a_failed_attempt_is_kept() {
         assert_eq!(ward.provider.list_owned(ward.run).await, Listing::Complete(Vec::new()));
     }
     let node = ward.attempt(0, 3, stays());
+    // R140: a driver that was overtaken removes nothing, however late it asks; a newer one may.
+    ward.provider.forget(&node.slot, Fence::new(ward.fence.get() - 1));
+    assert!(kept(&node).1.contains("second"), "a stale fence leaves what is kept");
     let (leased, workload) = ward.up(&node).await;
     assert!(kept(&node).1.contains("second"), "it stays until the next one joined");
     ward.complete(&node, &leased, &workload).await.unwrap();
