@@ -49,7 +49,7 @@ impl OperationLock {
         let until = after(patience);
         let path = paths.operation_lock(operation);
         loop {
-            let file = open(&path)?;
+            let file = open(&path).map_err(|error| named(&path, &error))?;
             if !is_locked(&file, until)? {
                 return Ok(None);
             }
@@ -88,6 +88,11 @@ fn open(path: &Path) -> io::Result<File> {
         }
         opened => opened,
     }
+}
+
+/// What went wrong, with the file that it went wrong on.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn is_locked(file: &File, until: Instant) -> io::Result<bool> {

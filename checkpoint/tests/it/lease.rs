@@ -223,6 +223,17 @@ fn an_operation_that_is_broken_off_leaves_no_lock() {
     assert!(!name.exists());
 }
 
+/// What stands in the place of a lock, and is none, is named.
+#[test]
+fn what_stands_in_the_place_of_a_lock_is_named() {
+    let home = home();
+    let dir = home.path().join("run");
+    drop(begun(&dir));
+    std::fs::create_dir_all(dir.join("operations/9.lock")).unwrap();
+    let refused = Journal::open(&dir, &claim(), Box::new(|| {})).unwrap_err();
+    assert!(refused.to_string().contains("operations/9.lock"), "{refused}");
+}
+
 pub(crate) fn is_locked(dir: &Path, operation: u64) -> bool {
     use rustix::fs::{FlockOperation, flock};
     let Ok(file) = std::fs::File::open(dir.join(format!("operations/{operation}.lock"))) else {

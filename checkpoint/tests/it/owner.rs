@@ -63,6 +63,7 @@ fn each_driver_gets_the_next_fence() {
 /// C16, R141: after a takeover a stale driver can neither append, renew, delete, nor end anything.
 #[test]
 fn a_stale_driver_can_write_nothing() {
+    let freed = GroupWrite { group: slot(0).group, hold: None };
     let negatives: [(&str, Commit); 9] = [
         ("finalize", Commit { records: vec![gone(0, 9)], ..Commit::default() }),
         ("append", step_commit(2, 1, 1, Fence::new(1))),
@@ -93,13 +94,7 @@ fn a_stale_driver_can_write_nothing() {
         ("renew", Commit { records: vec![put(0, 77)], ..Commit::default() }),
         ("delete", Commit { records: vec![RecordWrite::Remove(slot(0))], ..Commit::default() }),
         ("shape", Commit { shape: Some(shape_row(2, 9)), ..Commit::default() }),
-        (
-            "hold",
-            Commit {
-                groups: vec![GroupWrite { group: slot(0).group, hold: None }],
-                ..Commit::default()
-            },
-        ),
+        ("hold", Commit { groups: vec![freed], ..Commit::default() }),
         ("tell", Commit { events: vec![event(Subject::Run, "mine", 1)], ..Commit::default() }),
     ];
     for (what, commit) in negatives {

@@ -32,7 +32,7 @@ pub struct OperationView {
     pub plan: PlanHash,
     /// The fence under which it was opened.
     pub fence: Fence,
-    /// `active`, `succeeded`, `failed` or `interrupted`.
+    /// `active`, `succeeded`, `failed`, `interrupted` or `compensated`.
     pub status: String,
     /// Where it stands: the mark that decides what a recovery does with it.
     pub checkpoint: String,

@@ -14,7 +14,7 @@ fn web(is_new: bool, hooked: bool) -> String {
     let script = if is_new { "trap \"\" TERM; exec sleep 86393" } else { "exec sleep 86394" };
     let nodes = group("web", 2, &format!("[\"sh\", \"-c\", '{script}']"));
     let nodes = nodes.replace("settle = ", "stop_grace = \"1s\"\nsettle = ");
-    let update = "[group.web.policy.update]\nmax_surge = 1\nobservation = \"5m\"\n";
+    let update = "[group.web.policy.update]\nmax_surge = 1\nobservation = \"4m\"\n";
     let hooks =
         "[group.web.policy.hooks]\npost_start = { command = [\"true\"], timeout = \"60s\" }\n";
     format!("{nodes}{update}{}", if hooked { hooks } else { "" })
@@ -68,17 +68,16 @@ fn a_handover_is_taken_back_whenever_its_drivers_are_killed() {
     young.wait().unwrap();
     assert_eq!(left_of(&before, &world.alive()), before);
     // As soon as it answers, as soon as the operation is turned, and while the candidate is being ended.
-    let moments: [(&str, fn(&World, &str) -> bool); 3] = [
-        ("it answers", |_, _| true),
-        ("it is turned", goes_back),
-        ("a step back is under way", |world, id| {
-            let steps = shown(world, id)["steps"].as_array().unwrap().clone();
-            steps.iter().any(|step| step["direction"] == "rollback")
-        }),
-    ];
-    for (what, moment) in moments {
+    for what in ["it answers", "it is turned", "a step back is under way"] {
         world.drive();
-        until_true(what, || moment(&world, &id));
+        until_true(what, || match what {
+            "it answers" => true,
+            "it is turned" => goes_back(&world, &id),
+            _under_way => {
+                let steps = shown(&world, &id)["steps"].as_array().unwrap().clone();
+                steps.iter().any(|step| step["direction"] == "rollback")
+            }
+        });
         world.end_driver(Signal::KILL);
         assert_eq!(left_of(&before, &world.alive()), before, "{what}: what served is untouched");
     }
@@ -107,7 +106,7 @@ fn a_handover_past_a_hook_is_held_by_every_driver_until_a_person_leads_on() {
         world.drive();
         until_true("it is held", || {
             let holds = world.status()["holds"].as_array().unwrap().clone();
-            holds.iter().any(|hold| hold["code"] == "rollback.handed-over")
+            holds.iter().any(|hold| hold["code"] == "rollback.irreversible-hook")
         });
         world.end_driver(Signal::KILL);
         assert!(!goes_back(&world, &id));
