@@ -231,7 +231,8 @@ fn what_stands_in_the_place_of_a_lock_is_named() {
     drop(begun(&dir));
     std::fs::create_dir_all(dir.join("operations/9.lock")).unwrap();
     let refused = Journal::open(&dir, &claim(), Box::new(|| {})).unwrap_err();
-    assert!(refused.to_string().contains("operations/9.lock"), "{refused}");
+    let why = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(why.contains("operations/9.lock"), "{refused}: {why}");
 }
 
 pub(crate) fn is_locked(dir: &Path, operation: u64) -> bool {
