@@ -112,6 +112,8 @@ fn page(
     limit: u32,
     run: Uuid,
 ) -> Result<EventsView, OpenError> {
+    // Read first: what comes between the two reads is on the page, or on the next one, and never counts as missing.
+    let present = reader.events(None, 1)?.last().map_or(0, |row| row.seq);
     let mut rows = reader.events(after, limit.saturating_add(1))?;
     let more = after.is_some() && rows.len() > size(limit);
     if after.is_some() {
@@ -120,10 +122,7 @@ fn page(
         let over = rows.len().saturating_sub(size(limit));
         rows.drain(..over);
     }
-    let newest = match rows.last() {
-        Some(row) => row.seq,
-        None => reader.events(None, 1)?.last().map_or(0, |row| row.seq),
-    };
+    let newest = rows.last().map_or(present, |row| row.seq);
     // Numbers are given without holes: one that is not there was cleared away.
     let missing = match after {
         Some(after) => newest.saturating_sub(after).saturating_sub(count(rows.len())),

@@ -43,6 +43,7 @@ pub(crate) const UPDATE: &str = "GROUP pause|resume|rollback";
 
 /// Every command, in the order of their names.
 pub(crate) static COMMANDS: &[Command] = &[
+    shell("agent"),
     shell("apply"),
     plain("back", See(Look::Backward)),
     shell("completions"),

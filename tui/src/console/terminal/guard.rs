@@ -200,6 +200,8 @@ mod tests {
         child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").env("TERM", "xterm");
         let ended = child.stdin(end()).stdout(end()).stderr(end()).status().unwrap();
         assert!(!ended.success());
+        let modes = tcgetattr(&slave).unwrap().local_modes;
+        assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
         fcntl_setfl(&master, OFlags::NONBLOCK).unwrap();
         let mut bytes = Vec::new();
         // It ends when there is no more, because this side of the terminal stays open.
@@ -215,7 +217,5 @@ mod tests {
                 |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what:?} in {text}"));
             assert!(at(set) < at(unset) && at(unset) < told, "{unset:?}: {text}");
         }
-        let modes = tcgetattr(&slave).unwrap().local_modes;
-        assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
     }
 }
