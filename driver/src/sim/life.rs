@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Begin, Content, Followed, Ground, Options, config::Catalogue, inbox::Wake, looping::Loop,
-    start_on,
+    publish::Published, start_on,
 };
 
 /// How long the world must have been still before a run counts as settled: two listings of each provider.
@@ -158,7 +158,10 @@ fn stepped(scene: &mut Scene, number: usize, driver: &Loop) {
     if number + 1 < scene.lives.len() || scene.seen.is_none() {
         return;
     }
-    let published = driver.state.published(&driver.driver, None, scene.wall());
+    let published = Published {
+        observed: driver.listings.first_round_over(),
+        ..driver.state.published(&driver.driver, None, scene.wall())
+    };
     let decided = driver.state.work.is_empty()
         && driver.state.queued.values().all(std::collections::BTreeSet::is_empty);
     let under_way = driver.dispatcher.in_flight() + driver.open_commits;
