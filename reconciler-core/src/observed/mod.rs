@@ -1,5 +1,6 @@
 //! What is: the record of each slot's present attempt, and the fleet of them.
 
+mod admission;
 mod agent;
 mod calendar;
 mod clock;
@@ -21,7 +22,8 @@ mod rollouts;
 mod stage;
 mod tally;
 
-pub use agent::{Admission, AgentFacts, AgentNews};
+pub use admission::Admission;
+pub use agent::{AgentFacts, AgentNews};
 pub use cluster::{ClusterState, ProviderState};
 pub use due::next_due;
 pub use facts::{MemberFacts, SessionFacts, SessionStage};

@@ -12,12 +12,11 @@ use bollard::models::{
 };
 use reconciler_core::{
     desired::{DesiredNodeShape, HookPoint, JoinMode},
-    effect::NodeRequest,
-    id::{Fence, IdempotencyKey},
+    id::IdempotencyKey,
 };
 
 use super::{
-    ground::Ground,
+    blueprint::Blueprint,
     labels::{self, Labels, Role},
     mounts,
     ports::PortPair,
@@ -30,16 +29,6 @@ use crate::{provider::template::Values, secret::Missing};
 const HOSTNAME_MAX: usize = 63;
 /// Networks that the engine makes itself; they know no names of their members.
 const NAMELESS: [&str; 4] = ["bridge", "default", "host", "none"];
-
-/// Everything that the containers of one attempt are made from.
-pub(super) struct Blueprint<'a> {
-    pub(super) ground: &'a Ground,
-    pub(super) request: &'a NodeRequest,
-    pub(super) fence: Fence,
-    pub(super) ports: &'a BTreeMap<String, PortPair>,
-    /// The id of the image.
-    pub(super) image: &'a str,
-}
 
 /// What runs beside a node.
 #[derive(Clone, Debug)]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use reconciler_core::effect::{EffectFailure, ExitStatus, HookRun, HookSight, HookState};
 
 use super::{
-    body::{Beside, Blueprint},
+    blueprint::Blueprint,
+    body::Beside,
     errand::{make, run_to_end},
     ground::{Ground, Listed},
     labels::{self, Mark, Role, hook_name},

@@ -10,7 +10,7 @@ use bollard::{
 use reconciler_core::effect::{EffectFailure, NodeRequest};
 
 use super::{
-    body::Blueprint,
+    blueprint::Blueprint,
     ground::{Container, Ground, admit, lease},
     labels::{self, Mark, Role},
     ports::PortPair,

@@ -6,6 +6,7 @@
 //! whole outputs. `engine`
 //! speaks to the engine that `host` names, and `problem` says what a failure means.
 
+mod blueprint;
 mod body;
 mod engine;
 mod errand;

@@ -11,7 +11,8 @@ use reconciler_core::{
 };
 
 use super::{
-    body::{Beside, Blueprint},
+    blueprint::Blueprint,
+    body::Beside,
     errand::{kill, make, run_to_end},
     ground::{Container, Ground, Listed, admit},
     labels::{Mark, Role},

@@ -2,7 +2,7 @@
 
 use bollard::models::{ContainerCreateBody, Mount, MountType};
 
-use super::{body::Blueprint, problem::Problem};
+use super::{blueprint::Blueprint, problem::Problem};
 
 /// Where it stands in a container that it is mounted into.
 const PLACE: &str = "/.levelhead-agent";
