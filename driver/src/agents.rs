@@ -4,7 +4,7 @@
 //! since an agent that comes back says anew what a driver must know.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
@@ -13,7 +13,7 @@ use std::{
 
 use reconciler_core::{
     desired::{Probe, ProbeKind},
-    id::{AttemptId, LogicalNodeId, SessionId, Uuid},
+    id::{AgentSeal, AttemptId, Generation, LogicalNodeId, SessionId, Uuid},
 };
 use tokio::{sync::mpsc, time::Instant};
 
@@ -56,10 +56,10 @@ pub(crate) struct Seat {
     pub(crate) slot: LogicalNodeId,
     pub(crate) attempt: AttemptId,
     pub(crate) session: SessionId,
+    /// What tells it from any other.
+    pub(crate) seal: AgentSeal,
     pub(crate) connection: u64,
     pub(crate) to: mpsc::UnboundedSender<Said>,
-    /// True once it said that its workload ended, until that is written down.
-    pub(crate) leaves: bool,
 }
 
 /// An agent that was there and is not.
@@ -94,10 +94,14 @@ pub(crate) struct Agents {
     /// Where an opened door goes to be served.
     pub(crate) doors: Option<mpsc::UnboundedSender<Door>>,
     pub(crate) is_open: bool,
+    /// The generation of which no group joins by agents.
+    pub(crate) unasked: Option<Generation>,
     /// When to try to open it again.
     pub(crate) open_at: Instant,
     /// By attempt.
     pub(crate) seats: BTreeMap<Uuid, Seat>,
+    /// By attempt: who said that its workload ended, until that is written down.
+    pub(crate) leaving: BTreeSet<Uuid>,
     /// Who waits at the door, and until when.
     pub(crate) waiting: Vec<(Knock, Instant)>,
     /// By attempt.
@@ -116,8 +120,10 @@ impl Agents {
             identity,
             doors: None,
             is_open: false,
+            unasked: None,
             open_at: Instant::now(),
             seats: BTreeMap::new(),
+            leaving: BTreeSet::new(),
             waiting: Vec::new(),
             missed: BTreeMap::new(),
             asked: BTreeMap::new(),

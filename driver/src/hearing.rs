@@ -25,7 +25,12 @@ impl Loop {
             return;
         }
         let (Some(place), Some(doors)) = (&self.agents.place, &self.agents.doors) else { return };
-        if !self.state.shape.groups().any(|group| group.spec.join == JoinMode::Agent) {
+        let shape = &self.state.shape;
+        if self.agents.unasked == Some(shape.generation) {
+            return;
+        }
+        if !shape.groups().any(|group| group.spec.join == JoinMode::Agent) {
+            self.agents.unasked = Some(shape.generation);
             return;
         }
         self.agents.open_at = now + OPEN_AGAIN;
@@ -114,7 +119,8 @@ impl Loop {
     fn admission(&self, knock: &Knock) -> Result<Welcome, Turned> {
         let gone = Turned { why: "there is no such attempt", again: false };
         let record = self.attempt_of(knock).ok_or(gone)?;
-        match record.admits(knock.seal, knock.session) {
+        let seated = self.agents.seats.get(&knock.attempt).map(|seat| (seat.session, seat.seal));
+        match record.admits(knock.seal, knock.session, seated) {
             Admission::Welcome(session) => Ok(Welcome {
                 session,
                 fence: self.state.fence,
@@ -143,7 +149,7 @@ impl Loop {
         self.facts.push(Fact::Agent { slot: slot.clone(), attempt, session, news });
         self.trigger = "agent";
         self.agents.missed.remove(&attempt.uuid);
-        let seat = Seat { slot, attempt, session, connection, to, leaves: false };
+        let seat = Seat { slot, attempt, session, seal, connection, to };
         self.agents.seats.insert(attempt.uuid, seat);
     }
 
@@ -175,7 +181,7 @@ impl Loop {
                 let told = record.filter(|one| one.deletion.is_none() && !one.is_stopping());
                 let workload = told.and_then(|one| one.stage.workload()).cloned();
                 let Some(workload) = workload else { return seat.say(Said::Now(ToAgent::Taken)) };
-                seat.leaves = true;
+                self.agents.leaving.insert(attempt.uuid);
                 self.facts.push(Fact::Exited { slot, attempt, workload, status, tail });
                 self.trigger = "exit";
             }
@@ -185,16 +191,18 @@ impl Loop {
 
     /// Lets those agents go whose end the commit of `ticket` writes down.
     pub(crate) fn release_agents(&mut self, ticket: Ticket) {
-        for seat in self.agents.seats.values_mut().filter(|seat| seat.leaves) {
-            let record = self.state.cluster.record(&seat.slot);
+        let cluster = &self.state.cluster;
+        self.agents.leaving.retain(|attempt| {
+            let Some(seat) = self.agents.seats.get(attempt) else { return false };
+            let record = cluster.record(&seat.slot);
             let record = record.and_then(|record| record.of_attempt(seat.attempt));
             if record.is_some_and(|one| one.stage.session() == Some(seat.session)) {
-                continue;
+                return true;
             }
-            seat.leaves = false;
             let (answer, written) = oneshot::channel();
             self.answers.defer(ticket, (), answer);
             seat.say(Said::Taken(written));
-        }
+            false
+        });
     }
 }

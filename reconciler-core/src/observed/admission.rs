@@ -23,8 +23,13 @@ pub enum Admission {
 
 impl NodeRecord {
     /// Whether an agent with `seal` is let in that shows the token of this attempt; `resumed` is the session that it
-    /// says it joined before.
-    pub fn admits(&self, seal: AgentSeal, resumed: Option<SessionId>) -> Admission {
+    /// says it joined before. `seated` was let in, with its session, and may not be folded yet.
+    pub fn admits(
+        &self,
+        seal: AgentSeal,
+        resumed: Option<SessionId>,
+        seated: Option<(SessionId, AgentSeal)>,
+    ) -> Admission {
         if self.spec.join != JoinMode::Agent {
             return Admission::Refused("the node does not join by an agent");
         }
@@ -34,9 +39,10 @@ impl NodeRecord {
             }
             return Admission::Refused("the attempt has no workload");
         };
-        let known = self.agent.as_ref().filter(|agent| agent.session == session);
+        let folded = self.agent.as_ref().map(|agent| (agent.session, agent.seal));
+        let known = folded.into_iter().chain(seated).find(|(of, _)| *of == session);
         match (known, resumed) {
-            (Some(agent), _) if agent.seal != seal => {
+            (Some((_, used_by)), _) if used_by != seal => {
                 Admission::Refused("the token was used by another agent")
             }
             (_, Some(before)) if before != session => {

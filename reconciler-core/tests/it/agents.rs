@@ -64,15 +64,32 @@ fn a_token_lets_one_agent_in() {
     let shape = shape();
     let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
     let session = record(&state).stage.session().expect("a session");
-    assert_eq!(record(&state).admits(SEAL, None), Admission::Welcome(session));
+    assert_eq!(record(&state).admits(SEAL, None, None), Admission::Welcome(session));
     assert_eq!(hear(&mut state, AgentNews::Joined(SEAL)), Verdict::Applied);
     for resumed in [None, Some(session)] {
-        assert_eq!(record(&state).admits(SEAL, resumed), Admission::Welcome(session));
-        assert!(matches!(record(&state).admits(OTHER, resumed), Admission::Refused(_)));
+        assert_eq!(record(&state).admits(SEAL, resumed, None), Admission::Welcome(session));
+        assert!(matches!(record(&state).admits(OTHER, resumed, None), Admission::Refused(_)));
     }
     assert_eq!(hear(&mut state, AgentNews::Joined(OTHER)), Verdict::Illegal);
     let later = SessionId::new(session.get() + 1);
-    assert!(matches!(record(&state).admits(SEAL, Some(later)), Admission::Refused(_)));
+    assert!(matches!(record(&state).admits(SEAL, Some(later), None), Admission::Refused(_)));
+}
+
+/// Of two that show one token in the same moment one is let in, before anything of the other was folded.
+#[test]
+fn a_token_lets_one_agent_in_at_once() {
+    let shape = shape();
+    let state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+    let session = record(&state).stage.session().expect("a session");
+    let seated = Some((session, SEAL));
+    assert_eq!(record(&state).admits(SEAL, None, seated), Admission::Welcome(session));
+    assert!(matches!(record(&state).admits(OTHER, None, seated), Admission::Refused(_)));
+    let earlier = Some((SessionId::new(session.get() + 1), SEAL));
+    assert_eq!(
+        record(&state).admits(OTHER, None, earlier),
+        Admission::Welcome(session),
+        "it is over"
+    );
 }
 
 /// What joins by no agent, and what has no workload, lets nobody in.
@@ -80,11 +97,11 @@ fn a_token_lets_one_agent_in() {
 fn an_attempt_without_a_session_lets_nobody_in() {
     let plain = web(1, &Policy::default());
     let running = state([in_stage(&plain, "web-0", stage(StageName::BootstrapRunning))]);
-    assert!(matches!(record(&running).admits(SEAL, None), Admission::Refused(_)));
+    assert!(matches!(record(&running).admits(SEAL, None, None), Admission::Refused(_)));
     let shape = shape();
     let state_of = |name| state([in_stage(&shape, "web-0", stage(name))]);
     for name in [StageName::New, StageName::EndpointKnown] {
-        let admitted = record(&state_of(name)).admits(SEAL, None);
+        let admitted = record(&state_of(name)).admits(SEAL, None, None);
         assert!(matches!(admitted, Admission::Refused(_)), "{name:?}");
     }
 }
