@@ -8,7 +8,7 @@ use std::{
 
 use executor::{
     dispatch::{Probing, Report},
-    seam::{ProbeAsk, Provider as _},
+    seam::{Leased, ProbeAsk, Provider as _},
 };
 use reconciler_core::{
     desired::{BootSpec, Probe, ProbeCheck, ProbeKind},
@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     fake::{self, Behaviour, Fake, Rig},
-    ward::{Ward, argv, env, is_alive, pid_of, stays, until},
+    ward::{Node, Ward, argv, env, is_alive, pid_of, stays, until},
 };
 
 /// A listener on a port of its own that gives the answer for each path.
@@ -136,6 +136,18 @@ async fn a_command_that_nobody_can_run_is_no_failure() {
     assert_eq!(why.as_str(), "this provider asks by no command");
 }
 
+/// What is asked of a node by a command that has so many milliseconds.
+fn question(node: &Node, leased: &Leased, workload: &Handle, words: &[&str], ms: u64) -> ProbeAsk {
+    ProbeAsk {
+        request: node.request.clone(),
+        lease: leased.lease.clone(),
+        workload: workload.clone(),
+        kind: ProbeKind::Liveness,
+        argv: argv(words),
+        timeout: Duration::from_millis(ms),
+    }
+}
+
 /// A command runs as the node's own would, and passes by its status; what it starts goes with it.
 #[tokio::test]
 async fn a_command_asks_in_the_ground_of_its_process() {
@@ -147,14 +159,7 @@ async fn a_command_asks_in_the_ground_of_its_process() {
     };
     let node = ward.node(0, boot);
     let (leased, workload) = ward.up(&node).await;
-    let ask = |words: &[&str], ms| ProbeAsk {
-        request: node.request.clone(),
-        lease: leased.lease.clone(),
-        workload: workload.clone(),
-        kind: ProbeKind::Liveness,
-        argv: argv(words),
-        timeout: Duration::from_millis(ms),
-    };
+    let ask = |words: &[&str], ms| question(&node, &leased, &workload, words, ms);
     let answer = async |words: &[&str], ms| ward.provider.probe(&ask(words, ms)).await;
     let same = "test \"$GREETING $LEVELHEAD_SLOT {port:http}\" = \"hello web-0 web-0 $PORT\"";
     assert_eq!(answer(&["sh", "-c", same], 5_000).await, ProbeAnswer::Passed);
@@ -184,14 +189,7 @@ async fn the_probes_of_an_earlier_driver_are_ended() {
     let mut ward = Ward::new();
     let node = ward.node(0, stays());
     let (leased, workload) = ward.up(&node).await;
-    let ask = |words: &[&str], ms| ProbeAsk {
-        request: node.request.clone(),
-        lease: leased.lease.clone(),
-        workload: workload.clone(),
-        kind: ProbeKind::Liveness,
-        argv: argv(words),
-        timeout: Duration::from_millis(ms),
-    };
+    let ask = |words: &[&str], ms| question(&node, &leased, &workload, words, ms);
     let earlier = Arc::clone(&ward.provider);
     let hangs = ask(&["sh", "-c", "sleep 120 & echo $! > member; wait"], 100_000);
     let asked = tokio::spawn(async move { earlier.probe(&hangs).await });
