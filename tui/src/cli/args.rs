@@ -122,6 +122,8 @@ pub(crate) enum RunVerb {
         #[command(flatten)]
         file: FileArg,
         #[command(flatten)]
+        how: Confirming,
+        #[command(flatten)]
         going: Going,
     },
     /// Take everything down and leave nothing behind.
@@ -329,4 +331,38 @@ pub(crate) enum RunVerb {
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory as _};
+
+    use super::Cli;
+
+    fn changing(command: &Command, name: &str, found: &mut Vec<(String, Vec<String>)>) {
+        let named = |arg: &clap::Arg| arg.get_long().map(str::to_owned);
+        let flags: Vec<String> = command.get_arguments().filter_map(named).collect();
+        if flags.iter().any(|flag| flag == "detach") {
+            found.push((name.to_owned(), flags));
+        }
+        for below in command.get_subcommands() {
+            changing(below, format!("{name} {}", below.get_name()).trim_start(), found);
+        }
+    }
+
+    /// R84: each verb that changes a run can be shown, and confirmed by what was shown.
+    #[test]
+    fn every_change_is_shown_by_a_dry_run_and_confirmed_by_a_hash() {
+        let mut found = Vec::new();
+        changing(&Cli::command(), "", &mut found);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        for verb in ["up", "down", "start", "stop", "restart", "rm", "update", "run", "scale"] {
+            assert!(names.contains(&verb), "{verb} changes a run: {names:?}");
+        }
+        for (name, flags) in &found {
+            assert!(flags.iter().any(|flag| flag == "confirm"), "{name}: {flags:?}");
+            // What `apply` does was shown by `plan`.
+            assert!(name == "apply" || flags.iter().any(|flag| flag == "dry-run"), "{name}");
+        }
+    }
 }

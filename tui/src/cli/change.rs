@@ -26,6 +26,6 @@ pub(crate) async fn run(
     }
     match how.confirm {
         Some(hash) => converge::confirmed(context, edit, hash, going).await,
-        None => converge::change(context, edit, going).await,
+        None => converge::change(context, edit, words, going).await,
     }
 }

@@ -30,11 +30,11 @@ const LOOK_PERIOD: Duration = Duration::from_millis(100);
 /// Times that a change which needs no asking is planned anew because the run moved meanwhile.
 const REPLANS: usize = 5;
 
-/// Plans `edit`, has it confirmed by the person, and carries it out.
+/// Plans `edit`, has it confirmed by the person, and carries it out. `words` are the verb and what it names.
 ///
 /// The plan is made before the run is taken: a change that is not confirmed leaves no trace, and the hash that was
 /// shown stays good.
-pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outcome {
+pub(crate) async fn change(context: &Context, edit: Edit, words: &str, going: &Going) -> Outcome {
     let (mut tries, mut log) = (0, None);
     loop {
         let plan = plan::dry_run(context, &edit).await?;
@@ -42,7 +42,8 @@ pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outc
             out::note(line);
         }
         if !going.yes && !plan.empty && !ask(&plan).await? {
-            return Err(unconfirmed(&edit, &plan));
+            let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
+            return Err(failure.hint(format!("levelhead {words} --confirm {}", plan.hash)));
         }
         tries += 1;
         match carry_out(context, edit.clone(), plan.hash, going, &mut log).await {
@@ -52,14 +53,6 @@ pub(crate) async fn change(context: &Context, edit: Edit, going: &Going) -> Outc
             outcome => return outcome,
         }
     }
-}
-
-fn unconfirmed(edit: &Edit, plan: &PlanView) -> Failure {
-    let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
-    if matches!(edit, Edit::File { .. }) {
-        return failure.hint(format!("levelhead apply --confirm {}", plan.hash));
-    }
-    failure.hint("add --yes to do it")
 }
 
 /// Carries out `edit` under a plan that was shown before.

@@ -233,7 +233,7 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
         RunVerb::Apply { file, confirm, plan, going } => {
             apply::run(&context(&file.file)?, apply::Confirm { hash: confirm, plan }, &going).await
         }
-        RunVerb::Up { file, going } => up::run(&context(&file.file)?, &going).await,
+        RunVerb::Up { file, how, going } => up::run(&context(&file.file)?, &how, &going).await,
         RunVerb::Down { file, how, going } => down::run(&context(&file.file)?, &how, &going).await,
         RunVerb::Scale { counts, rest } => {
             scale::run(&context(&rest.file.file)?, counts, &rest.how, &rest.going).await

@@ -1,8 +1,13 @@
 //! `levelhead up`: plan, ask, go, and wait until everything is as the file says.
 
-use super::{context::Context, converge, exit::Outcome, flags::Going};
+use super::{
+    change,
+    context::Context,
+    exit::Outcome,
+    flags::{Confirming, Going},
+};
 
 /// Brings everything up.
-pub(crate) async fn run(context: &Context, going: &Going) -> Outcome {
-    converge::change(context, context.file_edit()?, going).await
+pub(crate) async fn run(context: &Context, how: &Confirming, going: &Going) -> Outcome {
+    change::run(context, context.file_edit()?, "up", how, going).await
 }

@@ -129,9 +129,17 @@ fn an_operator_has_the_last_word_on_an_update() {
     assert!(node(&view, "web-1")["reason"].as_str().unwrap().contains("the update is paused"));
     assert_eq!(world.pids()["web-1"], before["web-1"]);
 
-    world.expect(0, &[&verb("--resume")[..], &["--yes", "--detach"]].concat());
+    let shown = |what| world.json(&[&verb(what)[..], &["--dry-run"]].concat())["hash"].clone();
+    let hash = shown("--resume");
+    let resume = ["--confirm", hash.as_str().unwrap(), "--detach"];
+    world.expect(0, &[&verb("--resume")[..], &resume].concat());
     until_true("the next candidate runs", || world.alive()["web-1"].len() == 2);
-    world.expect(0, &[&verb("--rollback")[..], &["--yes"]].concat());
+    // The candidate is looked at all the time, so what was shown may be overtaken: then it is shown anew.
+    until_true("the rollback that was shown is done", || {
+        let hash = shown("--rollback");
+        let confirm = ["--confirm", hash.as_str().unwrap()];
+        world.run(&[&verb("--rollback")[..], &confirm].concat()).code == 0
+    });
     let after = world.pids();
     assert_ne!(after["web-0"], before["web-0"], "what was replaced is replaced again");
     assert_eq!((after["web-1"], after["web-2"]), (before["web-1"], before["web-2"]));

@@ -51,6 +51,7 @@ mod e2e_secrets;
 mod e2e_secrets_faces;
 mod e2e_service;
 mod e2e_sweep;
+mod e2e_verbs;
 mod e2e_waiting;
 mod guides;
 mod ward;
