@@ -176,10 +176,7 @@ impl Loop {
                 let tail = last(&tail);
                 let record = self.state.cluster.record(&slot);
                 let record = record.and_then(|record| record.of_attempt(attempt));
-                let record = record.filter(|one| one.stage.session() == Some(session));
-                // The end of a workload that is being stopped is the stop's own business.
-                let told = record.filter(|one| one.deletion.is_none() && !one.is_stopping());
-                let workload = told.and_then(|one| one.stage.workload()).cloned();
+                let workload = record.and_then(|one| one.end_told_in(session)).cloned();
                 let Some(workload) = workload else { return seat.say(Said::Now(ToAgent::Taken)) };
                 self.agents.leaving.insert(attempt.uuid);
                 self.facts.push(Fact::Exited { slot, attempt, workload, status, tail });

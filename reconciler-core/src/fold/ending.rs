@@ -21,8 +21,7 @@ pub(super) fn fold_exit(
     status: &ExitStatus,
     tail: &Redacted,
 ) -> Verdict {
-    if f.record.deletion.is_some() || f.record.is_stopping() {
-        // The end of a workload that is being stopped is the stop's own business.
+    if !f.record.ends_by_itself() {
         return Verdict::Unchanged;
     }
     let Some((lease, known)) = f.record.stage.lease().zip(f.record.stage.workload()) else {

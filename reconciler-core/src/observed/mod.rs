@@ -6,6 +6,7 @@ mod calendar;
 mod clock;
 mod cluster;
 mod due;
+mod ending;
 mod facts;
 mod fleet;
 mod group;

@@ -1,15 +1,20 @@
 //! Agents: who is let in, what is kept of them, and what their silence decides, which is nothing.
 
 use reconciler_core::{
-    desired::{ClusterShape, JoinMode, NodeSpec, Policy, RunNodeGroupSpec},
+    desired::{ClusterShape, HookPoint, JoinMode, NodeSpec, Policy, RunNodeGroupSpec},
+    effect::{ActionKind, CommandKind, ExitStatus},
     fold::{Fact, Transition, Verdict},
     id::{AgentSeal, SessionId},
-    observed::{Admission, AgentNews, ClusterState, NodeRecord, SessionStage, StageName},
+    observed::{
+        Admission, AgentNews, ClusterState, DeleteReason, Deletion, Handle, HookMark, NodeRecord,
+        SessionStage, StageName,
+    },
     reconcile::{Rung, reconcile},
+    redact::Redacted,
 };
 
 use crate::{
-    fleet::{T0, at, group, in_stage, node_spec, of, stage, state},
+    fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, stage, state},
     probes::web,
 };
 
@@ -128,4 +133,72 @@ fn a_lost_agent_decides_nothing() {
             "its agent is heard of again",
         ]
     );
+}
+
+/// What is under way, whether a workload that ends then ends because of it, and a record under it.
+type UnderWay = (&'static str, bool, fn(&mut NodeRecord));
+
+/// What may be under way with an attempt whose workload ends.
+fn under_way() -> Vec<UnderWay> {
+    const PRE_STOP: ActionKind = ActionKind::Hook(HookPoint::PreStop);
+    vec![
+        ("nothing", false, |_| {}),
+        ("its start", false, |r| r.pending = Some(pending(CommandKind::StartBootstrap, 1, at(9)))),
+        ("a stop", true, |r| r.pending = Some(pending(CommandKind::CancelBootstrap, 1, at(9)))),
+        ("a doubted stop", true, |r| {
+            r.ambiguity = Some(ambiguity(CommandKind::CancelBootstrap, at(9)));
+        }),
+        ("the hook of a stop", true, |r| r.pending = Some(pending(PRE_STOP, 1, at(9)))),
+        ("a doubted hook of a stop", true, |r| r.ambiguity = Some(ambiguity(PRE_STOP, at(9)))),
+        ("a stop whose hook ran", true, |r| {
+            let session = SessionId::new(1);
+            r.hooks.passed = Some(HookMark { session, point: HookPoint::PreStop });
+        }),
+        ("a hook of an earlier stop", false, |r| {
+            let session = SessionId::new(0);
+            r.hooks.passed = Some(HookMark { session, point: HookPoint::PreStop });
+        }),
+        ("a start whose hook ran", false, |r| {
+            let session = SessionId::new(1);
+            r.hooks.passed = Some(HookMark { session, point: HookPoint::PostStart });
+        }),
+        ("its deletion", true, |r| {
+            r.deletion = Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
+        }),
+    ]
+}
+
+/// R59, R138: the end that an agent tells of counts once, in its own session, of a workload that nobody ends; what it
+/// counts for it counts for as an exit that the provider saw, and what does not count changes nothing.
+#[test]
+fn the_told_end_of_a_workload_counts_unless_it_is_being_stopped() {
+    use StageName::{BootstrapRunning, Dormant, HandedOff, SwactorJoined};
+    let (shape, now) = (shape(), at(60_000));
+    for name in StageName::ALL {
+        let runs = [BootstrapRunning, SwactorJoined, HandedOff, Dormant].contains(&name);
+        for (what, stops, begin) in under_way() {
+            let mut record = in_stage(&shape, "web-0", stage(name));
+            begin(&mut record);
+            let told = record.end_told_in(SessionId::new(1));
+            let counts = runs && !stops;
+            assert_eq!(told, counts.then_some(&Handle::default()), "{name:?} under {what}");
+            assert_eq!(record.end_told_in(SessionId::new(2)), None, "{name:?}: another session");
+
+            let (slot, attempt) = (record.slot.clone(), record.attempt);
+            let mut state = state([record]);
+            let before = of(&state, "web-0");
+            let (status, tail) = (ExitStatus::Code(1), Redacted::default());
+            let workload = Handle::default();
+            let verdict = state.fold(Fact::Exited { slot, attempt, workload, status, tail }, now);
+            let after = of(&state, "web-0");
+            if counts {
+                assert_eq!(verdict, Verdict::Applied, "{name:?} under {what}");
+                assert_eq!(after.stage.name(), StageName::Failed, "{name:?} under {what}");
+                assert_eq!(after.end_told_in(SessionId::new(1)), None, "it is told once");
+            } else {
+                assert_eq!(verdict, Verdict::Unchanged, "{name:?} under {what}");
+                assert_eq!(after, before, "{name:?} under {what}");
+            }
+        }
+    }
 }
