@@ -32,6 +32,12 @@ pub(crate) fn decide(
     let mut all: BTreeSet<LogicalNodeId> = before.iter().map(|r| r.slot.clone()).collect();
     all.extend(shape.expand().into_iter().map(|spec| spec.slot));
     assert_eq!(reconcile_some(state, shape, now, &all), full, "all of some is everything");
+    let mut by_group: BTreeMap<&GroupId, BTreeSet<LogicalNodeId>> = BTreeMap::new();
+    for slot in &all {
+        by_group.entry(&slot.group).or_default().insert(slot.clone());
+    }
+    let alone = by_group.values().map(|slots| reconcile_some(state, shape, now, slots));
+    assert_eq!(merged(alone), full, "each group by itself is decided the same (R13)");
     let some = reconcile_some(state, shape, now, slots);
     assert_eq!(acts(&some), acts(&full), "who was not asked had nothing to say (R5)");
     assert_eq!(records(state), before, "a decision changes nothing (R3)");
@@ -42,6 +48,27 @@ pub(crate) fn decide(
     assert_eq!(lacks, !stands.converged, "what is not there is named (P7)");
     assert!(stands.ready <= stands.want, "never more are ready than are wanted: {stands:?}");
     some
+}
+
+/// The plans of single groups as one, in the order of the groups.
+fn merged(plans: impl Iterator<Item = ReconcilePlan>) -> ReconcilePlan {
+    plans.fold(ReconcilePlan::default(), |mut all, one| {
+        let ReconcilePlan { requeue_at, .. } = one;
+        all.to_start.extend(one.to_start);
+        all.to_destroy.extend(one.to_destroy);
+        all.per_node.extend(one.per_node);
+        all.per_second.extend(one.per_second);
+        all.transitions.extend(one.transitions);
+        all.looks.extend(one.looks);
+        all.second_looks.extend(one.second_looks);
+        all.reasons.extend(one.reasons);
+        all.second_reasons.extend(one.second_reasons);
+        all.rollouts.extend(one.rollouts);
+        all.waiting.extend(one.waiting);
+        all.parked.extend(one.parked);
+        all.requeue_at = all.requeue_at.into_iter().chain(requeue_at).min();
+        all
+    })
 }
 
 /// The part of a plan that makes something happen.
