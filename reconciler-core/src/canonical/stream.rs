@@ -110,10 +110,16 @@ impl Members<'_> {
 
 /// Appends a number in decimal digits.
 pub fn push_num(out: &mut String, number: u64) {
-    if number >= 10 {
-        push_num(out, number / 10);
+    // The largest has twenty digits.
+    let (mut text, mut rest, mut first) = ([b'0'; 20], number, 20);
+    for (place, digit) in text.iter_mut().enumerate().rev() {
+        // The rest of a division by ten is always a digit.
+        *digit = b'0'.wrapping_add(u8::try_from(rest % 10).unwrap_or_default());
+        (rest, first) = (rest / 10, place);
+        if rest == 0 {
+            break;
+        }
     }
-    // The rest of a division by ten is always a digit.
-    let digit = u32::try_from(number % 10).ok().and_then(|digit| char::from_digit(digit, 10));
-    out.push(digit.unwrap_or('0'));
+    let digits = text.get(first..).and_then(|digits| core::str::from_utf8(digits).ok());
+    out.push_str(digits.unwrap_or_default());
 }

@@ -4,11 +4,28 @@
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 
 use crate::{
-    desired::{Probe, ProbeKind},
+    desired::{ClusterShape, JoinMode, Probe, ProbeKind, RunNodeGroupSpec},
     fold::Fact,
     id::{AgentSeal, LogicalNodeId},
     observed::{AgentNews, ClusterState, NodeRecord, ProbeAnswer, ProbeVerdict, SessionStage},
 };
+
+/// True if any node of `slots`, as it is or as `target` wants it, may wait for a word of an agent or a probe.
+pub(super) fn any_awaits(
+    state: &ClusterState,
+    target: &ClusterShape,
+    slots: &BTreeSet<LogicalNodeId>,
+) -> bool {
+    let by_agent = |join: JoinMode| join == JoinMode::Agent;
+    let wanted =
+        |group: &RunNodeGroupSpec| by_agent(group.spec.join) || !group.policy.probes.is_empty();
+    let known = |one: &NodeRecord| by_agent(one.spec.join) || !one.policy.probes.is_empty();
+    target.groups().any(|group| wanted(group))
+        || slots
+            .iter()
+            .filter_map(|slot| state.record(slot))
+            .any(|record| record.attempts().any(known))
+}
 
 /// True if an attempt of the slot waits for its agent, or has a probe that is asked and does not pass.
 pub(super) fn awaits_word(state: &ClusterState, slot: &LogicalNodeId) -> bool {

@@ -18,7 +18,7 @@ use super::{
     link::{in_places, linked},
     openers::Openers,
     predicted::Predicted,
-    probing::{awaits_word, words},
+    probing::{any_awaits, awaits_word, words},
     step::{Condition, PlanStep, inverse},
     stored::{Specs, hash_plan},
 };
@@ -158,6 +158,8 @@ struct Projection<'a> {
     has_jobs: bool,
     /// Slots whose job may end well.
     jobs: BTreeSet<LogicalNodeId>,
+    /// True if a word of an agent or a probe may be awaited; without any, none is looked for.
+    has_probes: bool,
     /// Slots with a probe that is to pass.
     probed: BTreeSet<LogicalNodeId>,
     parked: Parked,
@@ -183,6 +185,7 @@ impl<'a> Projection<'a> {
         Self {
             has_jobs,
             jobs: work.iter().filter(|_| has_jobs).filter(ends).cloned().collect(),
+            has_probes: any_awaits(observed, input.target, &work),
             probed: work.iter().filter(|slot| awaits_word(observed, slot)).cloned().collect(),
             state: observed.predicted(&work),
             steps: Vec::with_capacity(work.len().saturating_mul(STEPS_OF_A_LIFE)),
@@ -266,8 +269,10 @@ impl<'a> Projection<'a> {
         plan.second_looks.iter().for_each(|slot| self.sees(slot, now));
         self.state.forget_deadlines();
         let mut changed = self.state.take_dirty();
-        let awaits = changed.iter().filter(|slot| awaits_word(&self.state, slot));
-        self.probed.extend(awaits.cloned());
+        if self.has_probes {
+            let awaits = changed.iter().filter(|slot| awaits_word(&self.state, slot));
+            self.probed.extend(awaits.cloned());
+        }
         if self.has_jobs {
             let ends =
                 |slot: &&LogicalNodeId| self.state.record(slot).is_some_and(|r| ends_well(r));
