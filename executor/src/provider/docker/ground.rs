@@ -18,6 +18,7 @@ use reconciler_core::{
 
 use super::{
     engine::Engine,
+    gather::Gathering,
     images::Images,
     labels::{self, Labels, Mark},
     options::Options,
@@ -42,6 +43,7 @@ pub(super) struct Ground {
     pub(super) images: Images,
     pub(super) ports: Ports,
     pub(super) wakes: Wakes,
+    pub(super) gathering: Gathering,
     /// By attempt: which request started its workload last, and when the engine did so.
     begun: Mutex<BTreeMap<Uuid, (IdempotencyKey, String)>>,
     /// By container and kind: the command of a probe that was left behind because it took too long.
@@ -88,6 +90,7 @@ impl Ground {
             images,
             ports,
             wakes,
+            gathering: Gathering::default(),
             begun: Mutex::default(),
             left_behind: Mutex::default(),
         }
@@ -120,6 +123,15 @@ impl Ground {
         wanted: [(&str, String); N],
         limit: Instant,
     ) -> Result<Vec<Listed>, EngineError> {
+        self.summaries(wanted, limit).await?.into_iter().map(Listed::of).collect()
+    }
+
+    /// The same as the engine tells it.
+    pub(super) async fn summaries<const N: usize>(
+        &self,
+        wanted: [(&str, String); N],
+        limit: Instant,
+    ) -> Result<Vec<ContainerSummary>, EngineError> {
         let options = ListContainersOptions {
             all: true,
             filters: Some(labels::filter(wanted)),
@@ -127,18 +139,7 @@ impl Ground {
         };
         let list =
             |client: bollard::Docker| async move { client.list_containers(Some(options)).await };
-        self.engine.ask(limit, list).await?.into_iter().map(Listed::of).collect()
-    }
-
-    /// Lists what belongs to an attempt: its node, and what ran beside it.
-    pub(super) async fn of_attempt(
-        &self,
-        run: Uuid,
-        attempt: Uuid,
-        limit: Instant,
-    ) -> Result<Vec<Listed>, EngineError> {
-        self.list([(labels::RUN, run.to_string()), (labels::ATTEMPT, attempt.to_string())], limit)
-            .await
+        self.engine.ask(limit, list).await
     }
 
     /// What an attempt's container says of itself, if it is ours to touch.
@@ -227,7 +228,7 @@ impl Container {
 }
 
 impl Listed {
-    fn of(found: ContainerSummary) -> Result<Self, EngineError> {
+    pub(super) fn of(found: ContainerSummary) -> Result<Self, EngineError> {
         use bollard::models::ContainerSummaryStateEnum as State;
         let name = found.names.and_then(|names| names.into_iter().next()).unwrap_or_default();
         let runs = matches!(

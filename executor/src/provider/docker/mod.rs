@@ -11,6 +11,7 @@ mod body;
 mod engine;
 mod errand;
 mod factory;
+mod gather;
 mod ground;
 mod hook;
 mod host;
