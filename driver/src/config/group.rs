@@ -86,7 +86,10 @@ fn one(
     let boot = boot::read(&section, capabilities, out);
     let (join, joined) = join(&section, capabilities, out);
     let declared = Declared::read(name, &section, out);
-    let policy = policy::read(&section, &boot, capabilities, out);
+    // An agent asks its workload by commands, whatever its provider can.
+    let by_agent = join == JoinMode::Agent;
+    let asking = capabilities.map(|c| Capabilities { probes: c.probes || by_agent, ..c.clone() });
+    let policy = policy::read(&section, &boot, asking.as_ref(), out);
     probes::check_join(joined, join, &policy.probes, out);
     let policy = Policy { kind: declared.kind(), after: declared.gates(), ..policy };
     gates.push(declared);

@@ -201,7 +201,8 @@ fn the_port_is_named_where_there_is_not_one() {
     }
 }
 
-/// D16: a provider that asks by no command is a capability gap; it is asked over the network all the same.
+/// D16: a provider that asks by no command is a capability gap; it is asked over the network all the same, and its agents
+/// ask by commands.
 #[test]
 fn a_provider_that_asks_by_no_command_is_a_gap() {
     let exec = |probe: &str| {
@@ -214,6 +215,9 @@ fn a_provider_that_asks_by_no_command_is_a_gap() {
     assert!(found.len() == 1, "{found:?}");
     assert!(found[0].message.contains("capability gap: a `exec` provider"), "{found:?}");
     assert!(checked(&exec("{ tcp = \"p\" }")).is_ok());
+    let by_agent =
+        exec("{ exec = [\"x\"] }").replace("count = 1", "count = 1\njoin = { mode = \"agent\" }");
+    assert!(checked(&by_agent).is_ok(), "{:?}", problems(&by_agent));
 }
 
 /// Who joins by its probes must have one that says when.

@@ -32,7 +32,7 @@ impl ProviderFactory for Factory {
             resources: self.able,
             hooks: self.kind == "process",
             probes: self.kind == "process",
-            agents: self.kind == "process",
+            agents: true,
             secrets: self.kind == "process",
         }
     }
