@@ -3,7 +3,11 @@
 //! A driver that cannot be reached is waited for, with pauses that grow and are never quite the same, so that a fleet
 //! does not come back in one moment. One that has a lower fence than the highest seen is an old one, and not talked to.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    mem::{Discriminant, discriminant},
+    time::Duration,
+};
 
 use reconciler_core::id::{Fence, SessionId};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -72,14 +76,14 @@ pub(super) struct Link {
     fence: Fence,
     session: Option<SessionId>,
     news: UnboundedSender<News>,
-    /// True while it is told that the driver is not reached.
-    is_told: bool,
+    /// Why the driver is not there, as it was told last, while it is not.
+    told: Option<Discriminant<LinkError>>,
 }
 
 impl Link {
     pub(super) const fn new(settings: Settings, news: UnboundedSender<News>) -> Self {
         let fence = settings.fence;
-        Self { settings, fence, session: None, news, is_told: false }
+        Self { settings, fence, session: None, news, told: None }
     }
 
     /// Keeps it until nobody wants its news any more.
@@ -87,7 +91,8 @@ impl Link {
         let mut pause = PAUSE_FIRST;
         while !self.news.is_closed() {
             let Err(error) = self.once(&mut pause).await else { return };
-            if !std::mem::replace(&mut self.is_told, true) {
+            let why = Some(discriminant(&error));
+            if std::mem::replace(&mut self.told, why) != why {
                 tracing::warn!(error = chain(&error), driver = %self.settings.driver, "waiting for the driver");
             }
             if let LinkError::Refused(why) = error {
@@ -126,7 +131,7 @@ impl Link {
         }
         self.fence = welcome.fence;
         self.session = Some(welcome.session);
-        (*pause, self.is_told) = (PAUSE_FIRST, false);
+        (*pause, self.told) = (PAUSE_FIRST, None);
         tracing::info!(driver = %self.settings.driver, fence = %self.fence, "joined the driver");
         let beat = Duration::from_millis(welcome.heartbeat_ms).max(PAUSE_FIRST);
         let (to, said) = unbounded_channel();
