@@ -25,22 +25,20 @@ impl Loop {
         let probe = Arc::clone(probe);
         let time = Duration::from_millis(probe.timeout.get());
         let until = Instant::now() + time + ANSWER_MARGIN;
+        let uuid = attempt.uuid;
         let seat = self.agents.seats.get(&attempt.uuid).filter(|seat| seat.session == session);
-        let asked = Asked { slot, attempt, session, kind, probe, until };
+        let asked = Asked { slot, attempt, session, kind, probe };
         let Some(seat) = seat else { return self.unanswered(asked) };
         let id = self.agents.next_question;
         self.agents.next_question = id.wrapping_add(1);
         let (check, timeout_ms) = (asked.probe.check.clone(), asked.probe.timeout.get());
         seat.say(Said::Now(ToAgent::Ask { id, check, timeout_ms }));
-        self.agents.asked.insert(id, asked);
+        self.agents.asked.insert((uuid, id), until, asked);
     }
 
     /// Takes an answer of the agent of `attempt`.
     pub(crate) fn answered(&mut self, attempt: Uuid, id: u64, answer: Answer) {
-        let Some(asked) = self.agents.asked.remove(&id) else { return };
-        if asked.attempt.uuid != attempt {
-            return;
-        }
+        let Some((_, asked)) = self.agents.asked.remove(&(attempt, id)) else { return };
         let group = &asked.slot.group;
         let said = |text: &str| self.state.secrets.last_lines(group, text);
         let answer = match answer {
@@ -51,13 +49,16 @@ impl Loop {
         self.counted(asked, answer);
     }
 
-    /// Gives up the questions to which no answer comes: those of `gone`, and those that took too long.
-    pub(crate) fn give_up_questions(&mut self, gone: Option<Uuid>) {
-        let now = Instant::now();
-        let over = |asked: &Asked| asked.until <= now || gone == Some(asked.attempt.uuid);
-        let over: Vec<Asked> =
-            self.agents.asked.extract_if(.., |_, asked| over(asked)).map(|(_, one)| one).collect();
-        for asked in over {
+    /// Gives up the questions to which no answer came in time.
+    pub(crate) fn give_up_questions(&mut self, now: Instant) {
+        for asked in self.agents.asked.take_due(now) {
+            self.unanswered(asked);
+        }
+    }
+
+    /// Gives up the questions to the agent of `gone`, which is not there any more.
+    pub(crate) fn give_up_questions_to(&mut self, gone: Uuid) {
+        for (_, asked) in self.agents.asked.take_range((gone, 0)..=(gone, u64::MAX)) {
             self.unanswered(asked);
         }
     }
@@ -68,7 +69,7 @@ impl Loop {
     }
 
     fn counted(&mut self, asked: Asked, answer: ProbeAnswer) {
-        let Asked { slot, attempt, session, kind, probe, until: _ } = asked;
+        let Asked { slot, attempt, session, kind, probe } = asked;
         if let Some(fact) = self.take_answer((slot, attempt), (session, kind, probe), answer) {
             self.trigger = "probe";
             self.facts.push(fact);

@@ -4,20 +4,25 @@
 //! since an agent that comes back says anew what a driver must know.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
+use checkpoint::store::Ticket;
 use reconciler_core::{
     desired::{Probe, ProbeKind},
     id::{AgentSeal, AttemptId, Generation, LogicalNodeId, SessionId, Uuid},
+    redact::Redacted,
 };
 use tokio::{sync::mpsc, time::Instant};
 
-use crate::api::agents::{Door, Knock, Said};
+use crate::{
+    api::agents::{Knock, Opening, Said},
+    timed::Timed,
+};
 
 /// How far apart heartbeats are.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -29,6 +34,8 @@ pub(crate) const MISSED_AFTER: Duration = Duration::from_secs(15);
 pub(crate) const KNOCK_TIME: Duration = Duration::from_secs(30);
 /// Time between two tries to open the door.
 pub(crate) const OPEN_AGAIN: Duration = Duration::from_secs(5);
+/// How long passes wait for a door that is being opened: what is started meanwhile would have nothing to tell its agent.
+pub(crate) const DOOR_TIME: Duration = Duration::from_secs(2);
 /// How much longer than its own time an answer of an agent may take on its way.
 pub(crate) const ANSWER_MARGIN: Duration = Duration::from_secs(10);
 /// What is added to the numbers of an agent's reports: they follow all those of the provider's, and their count starts
@@ -60,6 +67,8 @@ pub(crate) struct Seat {
     pub(crate) seal: AgentSeal,
     pub(crate) connection: u64,
     pub(crate) to: mpsc::UnboundedSender<Said>,
+    /// What its workload wrote last.
+    pub(crate) output: Vec<Redacted>,
 }
 
 /// An agent that was there and is not.
@@ -68,8 +77,6 @@ pub(crate) struct Missed {
     pub(crate) slot: LogicalNodeId,
     pub(crate) attempt: AttemptId,
     pub(crate) session: SessionId,
-    /// From when on it counts as lost.
-    pub(crate) lost_at: Instant,
 }
 
 /// A question that an agent was given.
@@ -80,8 +87,17 @@ pub(crate) struct Asked {
     pub(crate) session: SessionId,
     pub(crate) kind: ProbeKind,
     pub(crate) probe: Arc<Probe>,
-    /// When an answer is not waited for any more.
-    pub(crate) until: Instant,
+}
+
+/// Whether agents can come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entrance {
+    /// They cannot; from then on it is tried to open it.
+    Shut(Instant),
+    /// It is being opened; passes wait for it until then.
+    Opening(Instant),
+    /// They can.
+    Open,
 }
 
 /// All that is known of agents.
@@ -91,23 +107,27 @@ pub(crate) struct Agents {
     pub(crate) place: Option<AgentPlace>,
     /// Where the identity is kept.
     pub(crate) identity: PathBuf,
-    /// Where an opened door goes to be served.
-    pub(crate) doors: Option<mpsc::UnboundedSender<Door>>,
-    pub(crate) is_open: bool,
+    /// Where doors are opened and served.
+    pub(crate) doors: Option<mpsc::UnboundedSender<Opening>>,
+    pub(crate) entrance: Entrance,
     /// The generation of which no group joins by agents.
     pub(crate) unasked: Option<Generation>,
-    /// When to try to open it again.
-    pub(crate) open_at: Instant,
     /// By attempt.
     pub(crate) seats: BTreeMap<Uuid, Seat>,
     /// By attempt: who said that its workload ended, until that is written down.
     pub(crate) leaving: BTreeSet<Uuid>,
-    /// Who waits at the door, and until when.
-    pub(crate) waiting: Vec<(Knock, Instant)>,
-    /// By attempt.
-    pub(crate) missed: BTreeMap<Uuid, Missed>,
-    /// By the number that the answer carries.
-    pub(crate) asked: BTreeMap<u64, Asked>,
+    /// Who waits at the door, by slot and connection.
+    pub(crate) waiting: Timed<(LogicalNodeId, u64), Knock>,
+    /// By attempt: who is let in once its seal is written down.
+    pub(crate) entering: BTreeMap<Uuid, Knock>,
+    /// The attempts of those whose seal is not folded yet.
+    pub(crate) unfolded: Vec<Uuid>,
+    /// The attempts of those whose seal is in a commit that was not answered yet.
+    pub(crate) unanswered: VecDeque<(Ticket, Uuid)>,
+    /// By attempt, until they count as lost.
+    pub(crate) missed: Timed<Uuid, Missed>,
+    /// By attempt and the number that the answer carries, until it is not waited for any more.
+    pub(crate) asked: Timed<(Uuid, u64), Asked>,
     /// The number of the next question.
     pub(crate) next_question: u64,
 }
@@ -119,14 +139,16 @@ impl Agents {
             place,
             identity,
             doors: None,
-            is_open: false,
+            entrance: Entrance::Shut(Instant::now()),
             unasked: None,
-            open_at: Instant::now(),
             seats: BTreeMap::new(),
             leaving: BTreeSet::new(),
-            waiting: Vec::new(),
-            missed: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            waiting: Timed::new(),
+            entering: BTreeMap::new(),
+            unfolded: Vec::new(),
+            unanswered: VecDeque::new(),
+            missed: Timed::new(),
+            asked: Timed::new(),
             next_question: 1,
         }
     }
@@ -134,6 +156,20 @@ impl Agents {
     /// The seat of a connection that still has it.
     pub(crate) fn seat(&mut self, attempt: Uuid, connection: u64) -> Option<&mut Seat> {
         self.seats.get_mut(&attempt).filter(|seat| seat.connection == connection)
+    }
+
+    /// Until when passes wait for the door, if they do.
+    pub(crate) fn opening(&self) -> Option<Instant> {
+        match self.entrance {
+            Entrance::Opening(until) => Some(until).filter(|until| *until > Instant::now()),
+            Entrance::Shut(_) | Entrance::Open => None,
+        }
+    }
+
+    /// When something is due of itself.
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        let times = [self.waiting.next_at(), self.missed.next_at(), self.asked.next_at()];
+        times.into_iter().flatten().min()
     }
 }
 

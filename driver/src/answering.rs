@@ -18,7 +18,7 @@ impl Loop {
     pub(crate) fn answer(&mut self, ask: Ask) {
         let looks = match &ask {
             Ask::Plan(edit, _) | Ask::Apply { edit, .. } => self.state.recovery_looks(edit),
-            Ask::Release { .. } | Ask::Ping(_) => Vec::new(),
+            Ask::Release { .. } | Ask::Output(..) | Ask::Ping(_) => Vec::new(),
         };
         if looks.is_empty() {
             return self.answer_now(ask);
@@ -33,6 +33,7 @@ impl Loop {
     fn answer_now(&mut self, ask: Ask) {
         match ask {
             Ask::Plan(edit, answer) => self.plan(&edit, answer),
+            Ask::Output(slot, answer) => drop(answer.send(self.output(&slot))),
             // A journal that hangs is a loop that does not turn; each turn asks again.
             Ask::Ping(answer) if self.barrier.is_some() => self.early.push(Ask::Ping(answer)),
             Ask::Ping(answer) => drop(answer.send(Ok(()))),

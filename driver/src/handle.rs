@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use reconciler_core::id::{Generation, PlanHash};
+use reconciler_core::id::{Generation, LogicalNodeId, PlanHash};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{
     inbox::{Answer, Ask, StopReason, Wake},
     publish::Published,
     source::Source,
-    view::{Edit, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView},
+    view::{Edit, ExplainView, OutputView, PlanView, Refusal, RefusalKind, ReleaseView},
 };
 
 /// A driver that runs in this process. Cheap to clone; dropping it stops nothing.
@@ -72,6 +72,14 @@ impl Handle {
         confirm: Option<PlanHash>,
     ) -> Result<ReleaseView, Refusal> {
         self.ask(|answer| Ask::Release { subject, confirm, answer }).await
+    }
+
+    /// What the agent of `slot` told last of what its workload wrote.
+    ///
+    /// # Errors
+    /// Refuses a slot of which no agent is heard.
+    pub async fn output(&self, slot: LogicalNodeId) -> Result<OutputView, Refusal> {
+        self.ask(|answer| Ask::Output(slot, answer)).await
     }
 
     /// Comes back once the loop has turned and nothing of it waits for the journal; for a watchdog.

@@ -1,27 +1,29 @@
-//! Hearing agents: who is let in, and how what they say turns into facts.
+//! Hearing agents: their door is opened, and what they say turns into facts. Who is let in stands in `admitting`.
+
+use std::sync::Arc;
 
 use checkpoint::store::Ticket;
-use executor::agent::protocol::{FromAgent, ToAgent, Welcome};
+use executor::agent::protocol::{FromAgent, ToAgent};
 use reconciler_core::{
     desired::JoinMode,
     fold::Fact,
-    id::Uuid,
-    observed::{Admission, AgentNews, NodeRecord},
+    id::{LogicalNodeId, Uuid},
+    observed::{AgentNews, NodeRecord},
 };
 use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
-    agents::{HEARTBEAT, KNOCK_TIME, MISSED_AFTER, Missed, OPEN_AGAIN, SEQ_BASE, Seat},
-    api::agents::{Heard, Knock, Said, Turned, open},
+    agents::{DOOR_TIME, Entrance, KNOCK_TIME, MISSED_AFTER, Missed, OPEN_AGAIN, SEQ_BASE, Seat},
+    api::agents::{DoorError, Heard, Opened, Opening, Said},
     looping::Loop,
-    state::millis,
+    refusing::refuse,
+    view::{OutputView, Refusal, RefusalKind},
 };
 
 impl Loop {
-    /// Opens the door to agents once a group joins by them.
-    pub(crate) fn open_to_agents(&mut self) {
-        let now = Instant::now();
-        if self.agents.is_open || now < self.agents.open_at {
+    /// Has the door to agents opened once a group joins by them.
+    fn open_to_agents(&mut self, now: Instant) {
+        if !matches!(self.agents.entrance, Entrance::Shut(until) if until <= now) {
             return;
         }
         let (Some(place), Some(doors)) = (&self.agents.place, &self.agents.doors) else { return };
@@ -33,16 +35,25 @@ impl Loop {
             self.agents.unasked = Some(shape.generation);
             return;
         }
-        self.agents.open_at = now + OPEN_AGAIN;
-        match open(self.state.shape.uuid, place, &self.agents.identity) {
-            Ok(door) => {
-                tracing::info!(address = %door.address, "agents are listened to");
-                self.state.secrets.open_to_agents(std::sync::Arc::clone(&door.grants));
-                self.agents.is_open = doors.send(door).is_ok();
+        let (place, identity) = (place.clone(), self.agents.identity.clone());
+        self.agents.entrance = match doors.send(Opening { run: shape.uuid, place, identity }) {
+            Ok(()) => Entrance::Opening(now + DOOR_TIME),
+            // Nothing is served any more: the driver stops.
+            Err(_gone) => Entrance::Shut(now + OPEN_AGAIN),
+        };
+    }
+
+    fn opened(&mut self, opened: Result<Opened, DoorError>) {
+        match opened {
+            Ok(Opened { grants, address }) => {
+                tracing::info!(%address, "agents are listened to");
+                self.state.secrets.open_to_agents(Arc::clone(&grants));
+                self.agents.entrance = Entrance::Open;
             }
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::error!(%error, cause, "agents cannot join");
+                self.agents.entrance = Entrance::Shut(Instant::now() + OPEN_AGAIN);
             }
         }
     }
@@ -50,38 +61,30 @@ impl Loop {
     /// Takes what comes of an agent.
     pub(crate) fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Knock(knock) => {
-                self.agents.waiting.push((knock, Instant::now() + KNOCK_TIME));
-                self.let_in();
-            }
+            Heard::Opened(opened) => self.opened(opened),
+            Heard::Knock(knock) => self.judge(knock, Instant::now() + KNOCK_TIME),
             Heard::Said { attempt, connection, said } => self.said(attempt, connection, said),
             Heard::Gone { attempt, connection } => {
                 if self.agents.seat(attempt, connection).is_some()
                     && let Some(seat) = self.agents.seats.remove(&attempt)
                 {
                     let Seat { slot, attempt, session, .. } = seat;
+                    let missed = Missed { slot, attempt, session };
                     let lost_at = Instant::now() + MISSED_AFTER;
-                    let missed = Missed { slot, attempt, session, lost_at };
-                    self.agents.missed.insert(attempt.uuid, missed);
-                    self.give_up_questions(Some(attempt.uuid));
+                    self.agents.missed.insert(attempt.uuid, lost_at, missed);
+                    self.give_up_questions_to(attempt.uuid);
                 }
             }
         }
     }
 
-    /// Answers who waits at the door, as far as there is an answer; notes who is missed for too long.
+    /// Does what is due about agents; notes who is missed for too long.
     pub(crate) fn attend_agents(&mut self) {
-        self.open_to_agents();
-        if !self.agents.waiting.is_empty() {
-            self.let_in();
-        }
-        if !self.agents.asked.is_empty() {
-            self.give_up_questions(None);
-        }
         let now = Instant::now();
-        let lost = self.agents.missed.extract_if(.., |_, missed| missed.lost_at <= now);
-        let lost: Vec<Missed> = lost.map(|(_, missed)| missed).collect();
-        for Missed { slot, attempt, session, .. } in lost {
+        self.open_to_agents(now);
+        self.end_waiting(now);
+        self.give_up_questions(now);
+        for Missed { slot, attempt, session } in self.agents.missed.take_due(now) {
             self.facts.push(Fact::Agent { slot, attempt, session, news: AgentNews::Lost });
         }
     }
@@ -93,64 +96,10 @@ impl Loop {
             let Some(agent) = &one.agent else { continue };
             if agent.lost_since.is_none() && !self.agents.seats.contains_key(&one.attempt.uuid) {
                 let (slot, attempt, session) = (one.slot.clone(), one.attempt, agent.session);
-                let missed = Missed { slot, attempt, session, lost_at };
-                self.agents.missed.insert(attempt.uuid, missed);
+                let missed = Missed { slot, attempt, session };
+                self.agents.missed.insert(attempt.uuid, lost_at, missed);
             }
         }
-    }
-
-    fn let_in(&mut self) {
-        let now = Instant::now();
-        for (knock, until) in std::mem::take(&mut self.agents.waiting) {
-            match self.admission(&knock) {
-                Ok(welcome) => self.seat(knock, welcome),
-                Err(Turned { again: true, .. }) if now < until => {
-                    self.agents.waiting.push((knock, until));
-                }
-                Err(turned) => {
-                    tracing::info!(slot = %knock.slot, attempt = %knock.attempt, why = turned.why, "an agent was turned away");
-                    // One that went away meanwhile needs no answer.
-                    drop(knock.answer.send(Err(turned)));
-                }
-            }
-        }
-    }
-
-    fn admission(&self, knock: &Knock) -> Result<Welcome, Turned> {
-        let gone = Turned { why: "there is no such attempt", again: false };
-        let record = self.attempt_of(knock).ok_or(gone)?;
-        let seated = self.agents.seats.get(&knock.attempt).map(|seat| (seat.session, seat.seal));
-        match record.admits(knock.seal, knock.session, seated) {
-            Admission::Welcome(session) => Ok(Welcome {
-                session,
-                fence: self.state.fence,
-                heartbeat_ms: millis(HEARTBEAT).get(),
-                // Its provider ends it by force after the whole grace: its end is told before that.
-                grace_ms: record.policy.stop_grace.get().saturating_mul(9) / 10,
-            }),
-            Admission::Later => Err(Turned { why: "its start is still under way", again: true }),
-            Admission::Refused(why) => Err(Turned { why, again: false }),
-        }
-    }
-
-    fn attempt_of(&self, knock: &Knock) -> Option<&NodeRecord> {
-        let record = self.state.cluster.record(&knock.slot)?;
-        record.attempts().find(|one| one.attempt.uuid == knock.attempt)
-    }
-
-    fn seat(&mut self, knock: Knock, welcome: Welcome) {
-        let Some(attempt) = self.attempt_of(&knock).map(|record| record.attempt) else { return };
-        let Knock { slot, seal, connection, to, answer, .. } = knock;
-        let session = welcome.session;
-        if answer.send(Ok(welcome)).is_err() {
-            return;
-        }
-        let news = AgentNews::Joined(seal);
-        self.facts.push(Fact::Agent { slot: slot.clone(), attempt, session, news });
-        self.trigger = "agent";
-        self.agents.missed.remove(&attempt.uuid);
-        let seat = Seat { slot, attempt, session, seal, connection, to };
-        self.agents.seats.insert(attempt.uuid, seat);
     }
 
     fn said(&mut self, attempt: Uuid, connection: u64, said: FromAgent) {
@@ -170,6 +119,7 @@ impl Loop {
                 if tracing::enabled!(tracing::Level::DEBUG) {
                     tracing::debug!(%slot, seq, "its workload wrote: {}", last(&text));
                 }
+                seat.output = self.state.secrets.lines(&slot.group, &text);
             }
             FromAgent::Beat => {}
             FromAgent::Exit { seq: _, status, tail } => {
@@ -184,6 +134,21 @@ impl Loop {
             }
             FromAgent::Answer { id, answer } => self.answered(attempt.uuid, id, answer),
         }
+    }
+
+    /// What the agent of a slot told last of what its workload wrote.
+    pub(crate) fn output(&self, slot: &LogicalNodeId) -> Result<OutputView, Refusal> {
+        let attempts = self.state.cluster.record(slot).into_iter().flat_map(|one| one.attempts());
+        let seats = attempts.filter_map(|one| self.agents.seats.get(&one.attempt.uuid));
+        let told = seats.map(|seat| OutputView {
+            slot: slot.clone(),
+            attempt: seat.attempt.ordinal,
+            lines: seat.output.iter().map(ToString::to_string).collect(),
+        });
+        told.into_iter().next().ok_or_else(|| {
+            let message = format!("no agent is heard that tells what `{slot}` writes");
+            refuse(RefusalKind::Invalid, message)
+        })
     }
 
     /// Lets those agents go whose end the commit of `ticket` writes down.

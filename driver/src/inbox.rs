@@ -1,13 +1,13 @@
 //! Everything that can wake the driver, as one closed list.
 
 use executor::dispatch::Report;
-use reconciler_core::id::{Generation, PlanHash};
+use reconciler_core::id::{Generation, LogicalNodeId, PlanHash};
 use tokio::sync::oneshot;
 
 use crate::{
     api::agents::Heard,
     source::Source,
-    view::{Edit, PlanView, Refusal, ReleaseView},
+    view::{Edit, OutputView, PlanView, Refusal, ReleaseView},
 };
 
 /// Why a driver is asked to stop.
@@ -86,6 +86,8 @@ pub(crate) enum Ask {
         /// The generation that it leads to.
         answer: Answer<Generation>,
     },
+    /// What the agent of a slot told last of what its workload wrote.
+    Output(LogicalNodeId, Answer<OutputView>),
     /// Whether the loop turns; answered once nothing waits for the journal.
     Ping(Answer<()>),
     /// End the holds of a slot or group, after a fresh look.
@@ -105,6 +107,7 @@ impl Ask {
         // A face that went away does not want its answer any more.
         match self {
             Self::Plan(_, answer) => drop(answer.send(Err(refusal.clone()))),
+            Self::Output(_, answer) => drop(answer.send(Err(refusal.clone()))),
             Self::Ping(answer) => drop(answer.send(Err(refusal.clone()))),
             Self::Apply { answer, .. } => drop(answer.send(Err(refusal.clone()))),
             Self::Release { answer, .. } => drop(answer.send(Err(refusal.clone()))),

@@ -5,6 +5,7 @@
 //!
 //! Not here: decisions (`reconciler-core`), storage (`checkpoint`), providers (`executor`).
 
+mod admitting;
 mod agent_probing;
 mod agents;
 mod answering;
@@ -54,11 +55,13 @@ mod start;
 mod state;
 mod stopping;
 mod taking_over;
+mod timed;
 mod told;
 mod totals;
 pub mod view;
 mod view_build;
 mod waiting;
+mod waking;
 mod watch_file;
 
 pub use agents::AgentPlace;

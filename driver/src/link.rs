@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use reconciler_core::id::{Generation, PassNumber, PlanHash};
+use reconciler_core::id::{Generation, LogicalNodeId, PassNumber, PlanHash};
 
 use crate::{
     api::{CallError, Client, Watch},
     handle::Handle,
     onlooker::Onlooker,
     source::Source,
-    view::{Edit, ExplainView, PlanView, ReleaseView, RunView},
+    view::{Edit, ExplainView, OutputView, PlanView, ReleaseView, RunView},
 };
 
 /// A way to a driver.
@@ -58,6 +58,17 @@ impl Link {
         match self {
             Self::Embedded(handle) => Ok(handle.explain(subject)?),
             Self::Attached(client) => client.explain(subject).await,
+        }
+    }
+
+    /// What the agent of `slot` told last of what its workload wrote.
+    ///
+    /// # Errors
+    /// Fails if no agent of it is heard, or the driver does not answer.
+    pub async fn output(&self, slot: &LogicalNodeId) -> Result<OutputView, CallError> {
+        match self {
+            Self::Embedded(handle) => Ok(handle.output(slot.clone()).await?),
+            Self::Attached(client) => client.output(slot).await,
         }
     }
 

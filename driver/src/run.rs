@@ -31,8 +31,6 @@ use crate::{
     watch_file::watch_file,
 };
 
-/// Longest sleep: a clock that jumped is noticed within it, and costs one comparison.
-const CHECK_PERIOD: Duration = Duration::from_secs(5);
 /// Every slot is decided anew this long after the last change, as an audit of the worklist.
 const AUDIT_AFTER_CHANGE: Duration = Duration::from_mins(1);
 /// Every slot is decided anew at least this often.
@@ -216,23 +214,11 @@ impl Loop {
         if self.state.mode == Mode::Driving {
             self.probe_due();
         }
-        while self.barrier.is_none() && Instant::now() >= self.next_pass && self.has_work() {
+        while self.may_pass() && self.has_work() {
             self.one_pass();
         }
         self.finish_releases();
         self.finish_recoveries();
-    }
-
-    fn has_work(&self) -> bool {
-        let due = self.state.next_due().is_some_and(|at| at <= (self.clock)());
-        let decides = self.state.mode == Mode::Driving;
-        self.news_at().is_some_and(|at| at <= Instant::now()) || (decides && due)
-    }
-
-    /// From when on there is something to do about what came in, changed, or was decided and has a next step.
-    fn news_at(&self) -> Option<Instant> {
-        let now = self.state.cluster.has_dirty() || self.news.next_step;
-        if now { Some(self.next_pass) } else { self.facts.due().map(|at| at.max(self.next_pass)) }
     }
 
     pub(crate) fn one_pass(&mut self) {
@@ -244,14 +230,16 @@ impl Loop {
             now,
         };
         let output = self.state.pass(input);
-        if let Some(commit) = output.commit {
+        let ticket = output.commit.map(|commit| {
             let effects = !commit.intents.is_empty();
             let ticket = self.submit(commit);
             self.barrier = effects.then_some(ticket);
             self.release_agents(ticket);
             self.audit_at = self.audit_at.min(Instant::now() + AUDIT_AFTER_CHANGE);
             self.next_pass = Instant::now() + self.pace;
-        }
+            ticket
+        });
+        self.note_entering(ticket);
         self.take_back(output.reverts);
         for (slot, attempt) in &output.looks {
             self.look(slot, *attempt);
@@ -261,6 +249,7 @@ impl Loop {
                 self.dispatcher.forget(slot, self.state.fence);
             }
             self.watch(slot);
+            self.judge_waiting(slot);
         }
         self.news.next_step = output.again && self.state.mode == Mode::Driving;
         if self.news.next_step {
@@ -312,6 +301,7 @@ impl Loop {
             self.open_commits = self.open_commits.saturating_sub(1);
             self.answers.settle(committed.ticket, committed.result.as_ref().err());
             self.untold.settle(committed.ticket, committed.result.is_ok());
+            self.settle_entering(committed.ticket, committed.result.is_ok());
             match committed.result {
                 Ok(intents) => intents.into_iter().for_each(|i| self.dispatcher.dispatch(i)),
                 Err(error) if error.is_refusal() && self.barrier != Some(committed.ticket) => {
@@ -324,28 +314,6 @@ impl Loop {
             }
         }
         Ok(())
-    }
-
-    /// When to wake without any event.
-    fn wake_at(&self) -> Instant {
-        let latest = Instant::now() + CHECK_PERIOD;
-        let listing = self.listings.next_at();
-        let earliest = listing.map_or(latest, |at| at.min(latest)).min(self.audit_at);
-        if self.barrier.is_some() || !self.listings.first_round_over() {
-            return earliest;
-        }
-        let earliest = self.news_at().map_or(earliest, |at| at.min(earliest));
-        let probe = self.prober.next_at().filter(|_| self.state.mode == Mode::Driving);
-        let earliest = probe.map_or(earliest, |at| at.min(earliest));
-        let now = (self.clock)();
-        let due = self.state.next_due().filter(|_| self.state.mode == Mode::Driving);
-        match due {
-            Some(at) => {
-                let wait = Duration::from_millis(at.since(now).get());
-                earliest.min((Instant::now() + wait).max(self.next_pass))
-            }
-            None => earliest,
-        }
     }
 
     /// Stops at a safe point: what is under way gets a moment, and everything known is journaled.

@@ -6,7 +6,7 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
-use reconciler_core::id::{Generation, PassNumber, PlanHash};
+use reconciler_core::id::{Generation, LogicalNodeId, PassNumber, PlanHash};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -18,7 +18,10 @@ use super::{
 use crate::{
     refusing::refuse,
     source::Source,
-    view::{Edit, EventsView, ExplainView, PlanView, Refusal, RefusalKind, ReleaseView, RunView},
+    view::{
+        Edit, EventsView, ExplainView, OutputView, PlanView, Refusal, RefusalKind, ReleaseView,
+        RunView,
+    },
 };
 
 /// How long a driver may take to answer; more than a snapshot call waits for news.
@@ -94,6 +97,14 @@ impl Client {
         }
         let path = format!("/v1/explain?subject={subject}");
         self.call(Method::GET, &path, Body::empty()).await
+    }
+
+    /// What the agent of `slot` told last of what its workload wrote.
+    ///
+    /// # Errors
+    /// Fails if no agent of it is heard, or the driver does not answer.
+    pub async fn output(&self, slot: &LogicalNodeId) -> Result<OutputView, CallError> {
+        self.call(Method::GET, &format!("/v1/output?slot={slot}"), Body::empty()).await
     }
 
     /// Events of the journal after a cursor, or the newest; with `wait`, as soon as there is one, or after ten seconds.

@@ -37,8 +37,8 @@ pub(crate) struct Serving {
     pub(crate) clock: Clock,
     /// The network, if it is served there too.
     pub(crate) listen: Option<Listen>,
-    /// The doors to agents, as they are opened.
-    pub(crate) doors: mpsc::UnboundedReceiver<agents::Door>,
+    /// The doors to agents that are to be opened.
+    pub(crate) doors: mpsc::UnboundedReceiver<agents::Opening>,
     /// Where what agents say goes.
     pub(crate) inbox: mpsc::UnboundedSender<Wake>,
 }

@@ -20,7 +20,7 @@ use super::{
     shared::Api,
     tally::Tally,
     watching,
-    wire::{Applied, ApplyCall, ExplainQuery, PlanCall, ReleaseCall, SnapshotQuery},
+    wire::{Applied, ApplyCall, ExplainQuery, OutputQuery, PlanCall, ReleaseCall, SnapshotQuery},
 };
 use crate::{
     refusing::refuse,
@@ -47,6 +47,7 @@ pub(super) fn router(api: Api, guard: Guard) -> Router {
         .route("/v1/health", get(health))
         .route("/v1/operations", get(records::operations))
         .route("/v1/operations/{id}", get(records::operation))
+        .route("/v1/output", get(output))
         .route("/v1/plan", post(plan))
         .route("/v1/ready", get(ready))
         .route("/v1/release", post(release))
@@ -159,6 +160,14 @@ async fn explain(
 ) -> Result<Response, Refused> {
     let query = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
     Ok(Json(api.handle.explain(&query.subject)?).into_response())
+}
+
+async fn output(
+    State(api): State<Api>,
+    query: Result<Query<OutputQuery>, QueryRejection>,
+) -> Result<Response, Refused> {
+    let Query(query) = query.map_err(|bad| refuse(RefusalKind::Invalid, bad.body_text()))?;
+    Ok(Json(api.handle.output(query.slot).await?).into_response())
 }
 
 async fn plan(State(api): State<Api>, call: Body<PlanCall>) -> Result<Response, Refused> {

@@ -1,6 +1,6 @@
 //! What goes over the socket: the bodies of the calls, versioned by their path.
 
-use reconciler_core::id::{Generation, PassNumber, PlanHash};
+use reconciler_core::id::{Generation, LogicalNodeId, PassNumber, PlanHash};
 use serde::{Deserialize, Serialize};
 
 use crate::{source::Source, view::Edit};
@@ -40,6 +40,13 @@ pub(super) struct ReleaseCall {
 #[serde(deny_unknown_fields)]
 pub(super) struct ExplainQuery {
     pub(super) subject: String,
+}
+
+/// The query of `GET /v1/output`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OutputQuery {
+    pub(super) slot: LogicalNodeId,
 }
 
 /// The query of `GET /v1/watch`: with `cursor`, it goes on from there.

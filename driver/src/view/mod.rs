@@ -27,7 +27,7 @@ pub use recovery::{
     CheckpointView, OwnerView, RecoveryOperationView, RecoveryStepView, RecoveryView,
     ShownOperationView, UnreadOperationView,
 };
-pub use reply::{Edit, RecoveryVerb, Refusal, RefusalKind, ReleaseView};
+pub use reply::{Edit, OutputView, RecoveryVerb, Refusal, RefusalKind, ReleaseView};
 pub use run::{
     DriverView, EventView, FileView, GroupView, HoldView, NodeView, OrphanView, OutstandingView,
     PassView, ProviderView, RunState, RunView, SecondView, UpdateView, VIEW_SCHEMA, WaitsForView,

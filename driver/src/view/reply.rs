@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reconciler_core::{
     desired::ClusterShape,
-    id::{GroupId, OperationId, PlanHash},
+    id::{AttemptOrdinal, GroupId, LogicalNodeId, OperationId, PlanHash},
 };
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +133,17 @@ pub struct Refusal {
     pub moved: Vec<String>,
     /// What to do.
     pub hint: Option<String>,
+}
+
+/// What an agent told last of what its workload wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputView {
+    /// The slot.
+    pub slot: LogicalNodeId,
+    /// Which attempt at the slot it is.
+    pub attempt: AttemptOrdinal,
+    /// The last lines, without known secrets; four kibibytes of them at most.
+    pub lines: Vec<String>,
 }
 
 /// What releasing a hold would do, or did.

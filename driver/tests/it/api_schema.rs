@@ -8,11 +8,13 @@ use std::{
 
 use driver::view::{
     BlockerView, Difference, Edit, FileView, HoldView, ImpactView, NodeView, OrphanView,
-    OutstandingView, PlanGroupView, RunDelta, RunView, SecondView, UpdateView, WaitsForView, diff,
+    OutputView, OutstandingView, PlanGroupView, RunDelta, RunView, SecondView, UpdateView,
+    WaitsForView, diff,
 };
 use reconciler_core::{
     effect::{CommandKind, FailureClass},
     hold::HoldCode,
+    id::AttemptOrdinal,
     observed::StageName,
 };
 use serde_json::{Value, json};
@@ -225,6 +227,12 @@ fn seldom(served: &mut Served, view: RunView) {
         impact: Some(impact),
     };
     served.note("PlanGroupView", &serde_json::to_value(group).unwrap());
+    let output = OutputView {
+        slot: "web-0".parse().unwrap(),
+        attempt: AttemptOrdinal::new(1),
+        lines: vec!["a line".to_owned()],
+    };
+    served.note("OutputView", &serde_json::to_value(output).unwrap());
 }
 
 /// Where the rows and what is served are not the same.

@@ -44,7 +44,7 @@ impl ProviderFactory for Factory {
             resources: false,
             hooks: false,
             probes: false,
-            agents: false,
+            agents: true,
             secrets: false,
         }
     }

@@ -13,8 +13,8 @@ use std::{
 
 use checkpoint::{paths::StatePaths, reader::Reader};
 use driver::{
-    Begin, DriveError, Driver, Ended, Face, Followed, Handle, Options, Source, StartError,
-    StopReason,
+    AgentPlace, Begin, DriveError, Driver, Ended, Face, Followed, Handle, Options, Source,
+    StartError, StopReason,
     api::Client,
     config::{Catalogue, ProviderDecl},
     start, system_clock,
@@ -61,6 +61,8 @@ pub(crate) struct Stand {
     pub(crate) follow: Option<Followed>,
     /// The providers by name; each group goes to one.
     pub(crate) grounds: Vec<&'static str>,
+    /// What nodes are given, where they join by agents.
+    pub(crate) agents: Option<Secrets>,
     ahead: Arc<AtomicU64>,
 }
 
@@ -77,8 +79,14 @@ impl Stand {
             listing_period: Duration::from_millis(40),
             follow: None,
             grounds: vec!["fake"],
+            agents: None,
             ahead: Arc::default(),
         }
+    }
+
+    /// From now on nodes join by agents.
+    pub(crate) fn join_by_agents(&mut self) {
+        self.agents = Some(Secrets::new(self.dir.path().to_owned()));
     }
 
     /// Where the run keeps its state.
@@ -100,7 +108,7 @@ impl Stand {
                 provider,
                 shape: DesiredNodeShape::default(),
                 boot: BootSpec { command: vec!["serve".to_owned()], ..BootSpec::default() },
-                join: JoinMode::None,
+                join: if self.agents.is_some() { JoinMode::Agent } else { JoinMode::None },
             };
             RunNodeGroupSpec::new(group.parse().unwrap(), *count, spec, self.policy.clone())
         });
@@ -133,10 +141,13 @@ impl Stand {
             providers: self.providers(),
             catalogue: Catalogue::new([factory]),
             base_dir: self.dir.path().to_owned(),
-            secrets: Secrets::new(self.dir.path().to_owned()),
+            secrets: self
+                .agents
+                .clone()
+                .unwrap_or_else(|| Secrets::new(self.dir.path().to_owned())),
             parallelism: self.parallelism,
             pace: Duration::ZERO,
-            agents: None,
+            agents: self.agents.as_ref().map(|_| AgentPlace::default()),
             follow: self.follow.clone(),
             begin,
             clock: Arc::new(clock),
@@ -151,17 +162,18 @@ impl Stand {
     /// Drives the run.
     #[track_caller]
     pub(crate) fn drive(&self, begin: Begin) -> Run {
-        self.drive_as(begin, |driver| driver)
+        self.drive_made(|_| self.take(begin).unwrap())
     }
 
     /// Drives the run with a driver that `make` changed.
     #[track_caller]
     pub(crate) fn drive_with(&self, make: impl FnOnce(Driver) -> Driver) -> Run {
-        self.drive_as(Begin::Driving, make)
+        self.drive_made(|_| make(self.take(Begin::Driving).unwrap()))
     }
 
+    /// Drives the run with the driver that `make` makes of these options.
     #[track_caller]
-    fn drive_as(&self, begin: Begin, make: impl FnOnce(Driver) -> Driver) -> Run {
+    pub(crate) fn drive_made(&self, make: impl FnOnce(Options) -> Driver) -> Run {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -169,7 +181,7 @@ impl Stand {
             .unwrap();
         let driver = {
             let _entered = runtime.enter();
-            make(self.take(begin).unwrap())
+            make(self.options(Begin::Driving))
         };
         let handle = driver.handle();
         let task = runtime.spawn(driver.run());

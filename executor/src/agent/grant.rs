@@ -28,8 +28,9 @@ impl Grants {
         Self { run, key, address, certificate: hex(certificate) }
     }
 
-    /// What the environment of a node tells its agent; the token stands in it.
-    pub(crate) fn env(
+    /// What the environment of a node tells its agent; the token stands in it, so it is given to the node and shown to
+    /// nobody.
+    pub fn env(
         &self,
         slot: &LogicalNodeId,
         attempt: Uuid,

@@ -28,6 +28,12 @@ pub(crate) fn clean(text: &str, whole: bool) -> Redacted {
     Redacted::from(kept.join("\n"))
 }
 
+/// All lines of `text`, each cleaned; `whole` as above.
+pub(crate) fn lines(text: &str, whole: bool) -> Vec<Redacted> {
+    let text = if whole { text } else { without_torn_start(text) };
+    text.lines().map(|line| Redacted::new(line.trim_end())).collect()
+}
+
 fn without_torn_start(text: &str) -> &str {
     match text.trim_end().split_once('\n') {
         Some((_, rest)) => rest,

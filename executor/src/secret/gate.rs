@@ -71,6 +71,14 @@ impl Secrets {
         lines
     }
 
+    /// The lines of `text`, which a node of `group` wrote and which may have lost its beginning.
+    pub fn lines(&self, group: &GroupId, text: &str) -> Vec<Redacted> {
+        if let Some(withheld) = self.of(group).withheld {
+            return vec![withheld];
+        }
+        last_lines::lines(&self.cleaned(text), text.len() < TAIL_BYTES)
+    }
+
     /// `listing` with texts that may be kept and shown.
     pub fn listing(&self, listing: Listing) -> Listing {
         let needles = self.needles();

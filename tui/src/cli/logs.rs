@@ -1,5 +1,5 @@
 //! `levelhead logs`: a node's own output, from files of this machine or, where its provider keeps it elsewhere, from
-//! there (`logs_elsewhere`).
+//! there (`logs_elsewhere`); where it keeps none, from the node's agent (`logs_agent`).
 
 use std::{
     fs::File,
@@ -18,6 +18,7 @@ use reconciler_core::id::{LogicalNodeId, ProviderName};
 use super::{
     context::Context,
     exit::{Exit, Failure, Outcome},
+    logs_agent,
     logs_elsewhere::{self, Wish},
     logs_shown::show,
     out,
@@ -48,6 +49,12 @@ pub(crate) async fn run(context: &Context, slot: &str, follow: bool, lines: usiz
             reason = stops.requested() => return Ok(exit_of(reason)),
             printed = elsewhere => printed?,
         };
+        let by_agent = logs_agent::run(context, &slot, Wish { follow, lines });
+        let printed = printed
+            || tokio::select! {
+                reason = stops.requested() => return Ok(exit_of(reason)),
+                printed = by_agent => printed?,
+            };
         if !follow {
             let nothing = || Failure::new(Exit::Invalid, format!("{slot} has no output"));
             return if printed { Ok(Exit::Done) } else { Err(nothing().hint("levelhead status")) };

@@ -28,6 +28,7 @@ mod init;
 mod journal;
 mod logging;
 mod logs;
+mod logs_agent;
 mod logs_elsewhere;
 mod logs_shown;
 mod main;

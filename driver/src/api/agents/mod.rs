@@ -5,5 +5,5 @@ mod identity;
 mod talk;
 
 pub(super) use door::serve;
-pub(crate) use door::{Door, open};
+pub(crate) use door::{DoorError, Opened, Opening};
 pub(crate) use talk::{Heard, Knock, Said, Turned};

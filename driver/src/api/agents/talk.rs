@@ -14,12 +14,17 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::super::limits::{HANDSHAKE_TIME, HEAD_TIME};
+use super::{
+    super::limits::{HANDSHAKE_TIME, HEAD_TIME},
+    door::{DoorError, Opened},
+};
 use crate::{agents::SILENCE, inbox::Wake, view::Refusal};
 
 /// What comes of an agent.
 #[derive(Debug)]
 pub(crate) enum Heard {
+    /// What came of opening the door.
+    Opened(Result<Opened, DoorError>),
     /// One with a good token wants to be let in.
     Knock(Knock),
     /// One that was let in says something.
