@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// One figure and what it is held against.
 pub(crate) struct Figure {
     /// The case.
-    pub(crate) case: &'static str,
+    pub(crate) case: String,
     /// What was measured.
     pub(crate) value: f64,
     /// Its unit.
@@ -32,23 +32,25 @@ impl Report {
     /// A time beside its floor; the ratio must not exceed `must`.
     pub(crate) fn against(
         &mut self,
-        case: &'static str,
+        case: &str,
         value: f64,
         floor: f64,
         must: impl Into<Option<f64>>,
     ) {
         let must = must.into();
+        let case = case.to_owned();
         self.take(Figure { case, value, unit: "ms", floor: Some(floor), must });
     }
 
     /// A figure that is its own measure.
     pub(crate) fn plain(
         &mut self,
-        case: &'static str,
+        case: &str,
         value: f64,
         unit: &'static str,
         must: impl Into<Option<f64>>,
     ) {
+        let case = case.to_owned();
         self.take(Figure { case, value, unit, floor: None, must: must.into() });
     }
 
