@@ -17,7 +17,7 @@ const JOIN: &str = "[group.web.join]\nmode = \"agent\"\n";
 const STAYS: &str = r#"["sleep", "86395"]"#;
 
 /// `count` nodes of `command` that join by agents, with these lines of a policy.
-fn web(count: u32, command: &str, policy: &str) -> String {
+pub(crate) fn web(count: u32, command: &str, policy: &str) -> String {
     format!(
         "[group.web]\ncount = {count}\n{JOIN}\
          [group.web.boot]\ncommand = {command}\nsettle = \"50ms\"\nstop_grace = \"2s\"\n\
@@ -36,7 +36,7 @@ fn pair(world: &World, slot: &str) -> Option<(i32, i32)> {
     Some((agent, pids.into_iter().find(|pid| *pid != agent)?))
 }
 
-fn pairs(world: &World, slots: &[&str]) -> BTreeMap<String, (i32, i32)> {
+pub(crate) fn pairs(world: &World, slots: &[&str]) -> BTreeMap<String, (i32, i32)> {
     let pair = |slot: &&str| {
         let what = format!("{slot} has its agent and its workload");
         ((*slot).to_owned(), until(&what, || pair(world, slot)))
@@ -52,12 +52,12 @@ fn environ(pid: i32) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn explained(world: &World, slot: &str) -> String {
+pub(crate) fn explained(world: &World, slot: &str) -> String {
     let told = world.expect(0, &["explain", slot, "--file", "FILE"]).out;
     told.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn reason(world: &World, slot: &str) -> String {
+pub(crate) fn reason(world: &World, slot: &str) -> String {
     node(&world.status(), slot)["reason"].as_str().unwrap_or_default().to_owned()
 }
 

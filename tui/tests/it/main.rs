@@ -22,6 +22,7 @@ mod console_tty;
 #[cfg(feature = "docker")]
 mod docker;
 mod e2e_agent;
+mod e2e_agent_asks;
 mod e2e_beside;
 mod e2e_capacity;
 mod e2e_curl;

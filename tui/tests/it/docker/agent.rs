@@ -3,15 +3,16 @@
 use bollard::{
     Docker,
     models::{NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest},
-    query_parameters::{InspectContainerOptions, InspectNetworkOptions},
+    query_parameters::{InspectContainerOptions, InspectNetworkOptions, RestartContainerOptions},
 };
+use rustix::process::Signal;
 use tokio::runtime::Runtime;
 
 use super::{
     engine::engine,
     fleet::{Fleet, group, provider},
 };
-use crate::world::{node, until_true};
+use crate::world::{node, until, until_true};
 
 const JOIN: &str = "join = { mode = \"agent\" }";
 
@@ -110,6 +111,66 @@ fn a_cut_network_ends_nobody() {
     let texts: Vec<_> = told.iter().map(|event| event["text"].as_str().unwrap()).collect();
     assert!(texts.contains(&"its agent is heard of again"), "{texts:?}");
     fleet.world.expect(0, &["down", "FILE", "--yes"]);
+}
+
+/// R172: an agent asks at the node's own ports, which nobody else reaches on its network.
+#[test]
+fn an_agent_asks_within_its_container() {
+    let test = "an_agent_asks_within_its_container";
+    let Some((network, gateway)) = Network::new(test) else { return };
+    let Some(mut fleet) = Fleet::new(test, "") else { return };
+    let serve = r#"["sh", "-c", "until [ -e /tmp/begun ]; do sleep 0.1; done; exec httpd -f -p {port} -h /etc"]"#;
+    let web = group("web", 1, serve, JOIN).replace("settle", "ports = [\"http\"]\nsettle")
+        + "[group.web.policy.probes]\n\
+           startup = { tcp = \"http\", interval = \"500ms\", failures = 100 }\n\
+           readiness = { http = \"/image\", interval = \"100ms\" }\n";
+    write(&fleet, &network, &gateway, &web);
+    let file = std::fs::read_to_string(fleet.world.file()).unwrap();
+    fleet.world.write_raw(&file.replacen("networks", "ports.http = 80\nnetworks", 1));
+    fleet.world.drive();
+    let waits = |fleet: &Fleet, what: &str| {
+        let view = fleet.world.status();
+        node(&view, "web-0")["reason"].as_str().is_some_and(|why| why.contains(what))
+    };
+    until_true("its agent asks in vain", || waits(&fleet, "startup probe"));
+    let id = fleet.node("web-0").id;
+    fleet.run_in(&id, &["touch", "/tmp/begun"]);
+    fleet.world.until_state("converged");
+    assert_eq!(fleet.node("web-0").id, id);
+    fleet.world.expect(0, &["down", "FILE", "--yes"]);
+    fleet.is_bare();
+}
+
+/// A container that somebody starts again shows a token that was used: its agent starts nothing, and ends with 71.
+#[test]
+fn an_agent_that_is_started_again_by_hand_is_turned_away() {
+    let test = "an_agent_that_is_started_again_by_hand_is_turned_away";
+    let Some((network, gateway)) = Network::new(test) else { return };
+    let Some(mut fleet) = Fleet::new(test, "") else { return };
+    // What ends unseen holds a job, so that its container stays to be looked at.
+    let job = group("job", 1, r#"["sleep", "3600"]"#, &format!("kind = \"job\"\n{JOIN}"));
+    write(&fleet, &network, &gateway, &job);
+    fleet.world.drive();
+    let runs = |fleet: &Fleet| {
+        let view = fleet.world.status();
+        node(&view, "job-0")["reason"].as_str().is_some_and(|why| why.contains("job runs"))
+    };
+    until_true("the job runs", || runs(&fleet));
+    let id = fleet.node("job-0").id;
+    fleet.world.end_driver(Signal::KILL);
+    let at_once = RestartContainerOptions { signal: None, t: Some(0) };
+    fleet.ask(fleet.docker.restart_container(&id, Some(at_once))).unwrap();
+    fleet.world.drive();
+    let code = until("its agent has ended", || {
+        let seen = fleet.docker.inspect_container(&id, None::<InspectContainerOptions>);
+        let state = fleet.ask(seen).unwrap().state.unwrap();
+        state.exit_code.filter(|_| state.running == Some(false))
+    });
+    assert_eq!(code, 71);
+    let view = fleet.world.status();
+    assert_eq!(node(&view, "job-0")["attempt"], 1, "{view}");
+    fleet.world.expect(0, &["down", "FILE", "--yes"]);
+    fleet.is_bare();
 }
 
 /// R180: as the first process an agent reaps what is left to it, and the end of its job is told as it was.

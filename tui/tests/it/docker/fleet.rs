@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, future::Future};
 
 use bollard::{
     Docker,
+    exec::{CreateExecOptions, StartExecOptions},
     models::{ContainerSummary, ContainerSummaryStateEnum as State},
 };
 use reconciler_core::id::{AttemptId, AttemptOrdinal, Generation};
@@ -63,6 +64,20 @@ impl Fleet {
     /// Waits for what the engine is asked.
     pub(crate) fn ask<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
+    }
+
+    /// Runs a command in a container by the engine's own means.
+    pub(crate) fn run_in(&self, id: &str, argv: &[&str]) {
+        let options = CreateExecOptions {
+            cmd: Some(argv.iter().map(|&word| word.to_owned()).collect()),
+            ..CreateExecOptions::default()
+        };
+        let run = async {
+            let made = self.docker.create_exec(id, options).await?.id;
+            let detached = StartExecOptions { detach: true, ..StartExecOptions::default() };
+            self.docker.start_exec(&made, Some(detached)).await
+        };
+        self.ask(run).unwrap();
     }
 
     /// The containers of the run by slot.

@@ -11,19 +11,20 @@ use crate::world::until;
 #[test]
 fn a_fleet_of_containers_grows_shrinks_and_goes() {
     let file = provider("networks = [\"none\"]\nvolumes = [{ name = \"data\", path = \"/data\" }]")
-        + &group("web", 2, r#"["sleep", "3600"]"#, "");
+        + &group("web", 0, r#"["sleep", "3600"]"#, "");
     let Some(fleet) = Fleet::new("a_fleet_of_containers_grows_shrinks_and_goes", &file) else {
         return;
     };
     let world = &fleet.world;
     world.expect(0, &["up", "FILE", "--yes"]);
-    let first = fleet.ids();
-    assert_eq!(first.keys().collect::<Vec<_>>(), ["web-0", "web-1"]);
-    world.expect(0, &["scale", "web=12", "--file", "FILE", "--yes"]);
+    fleet.is_bare();
+    world.expect(0, &["scale", "web=20", "--file", "FILE", "--yes"]);
     let wide = fleet.ids();
-    assert_eq!(wide.len(), 12);
-    world.expect(0, &["scale", "web=2", "--file", "FILE", "--yes"]);
-    assert_eq!(fleet.ids(), first);
+    assert_eq!(wide.len(), 20);
+    world.expect(0, &["scale", "web=3", "--file", "FILE", "--yes"]);
+    let left = fleet.ids();
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["web-0", "web-1", "web-2"]);
+    assert!(left.iter().all(|(slot, id)| wide[slot] == *id), "{wide:?} and {left:?}");
     world.expect(0, &["down", "FILE", "--yes"]);
     fleet.is_bare();
 }
@@ -117,6 +118,39 @@ fn a_secret_of_a_container_stands_in_no_file_of_ours() {
     assert!(events.contains("its last lines: key"), "{events}");
     assert_eq!(holders(fleet.world.state(), canary), [""; 0]);
     fleet.world.stop_drivers();
+}
+
+/// P8: what the engine shows of a node holds a secret in the secret's own variable, and nowhere else.
+#[test]
+fn a_secret_of_a_container_stands_in_its_own_variable_alone() {
+    let canary = "canary-57c2e1";
+    let file = provider("networks = [\"none\"]")
+        + &group("web", 1, r#"["sleep", "3600"]"#, "").replace(
+            "settle",
+            "secret_env = { API_KEY = \"file:key\" }\n\
+             verify = [{ command = [\"true\"] }]\nsettle",
+        )
+        + "[group.web.policy.hooks]\npost_start = { command = [\"true\"] }\n";
+    let test = "a_secret_of_a_container_stands_in_its_own_variable_alone";
+    let Some(fleet) = Fleet::new(test, &file) else { return };
+    let key = fleet.world.dir().join("key");
+    fs::write(&key, canary).unwrap();
+    fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    fleet.world.expect(0, &["up", "FILE", "--yes"]);
+    let all: Vec<_> = fleet.nodes().into_values().flatten().collect();
+    assert_eq!(all.len(), 2, "the node and its hook: {all:?}");
+    for one in all {
+        let mut seen = fleet.ask(fleet.docker.inspect_container(&one.id, None)).unwrap();
+        let env = seen.config.as_mut().unwrap().env.as_mut().unwrap();
+        let own = format!("API_KEY={canary}");
+        let had = env.len();
+        env.retain(|line| *line != own);
+        assert_eq!(had - env.len(), 1, "{}", one.name);
+        let rest = serde_json::to_string(&seen).unwrap();
+        assert!(!rest.contains(canary), "{}", one.name);
+    }
+    fleet.world.expect(0, &["down", "FILE", "--yes"]);
+    fleet.is_bare();
 }
 
 /// The files below `dir` that hold `text`.

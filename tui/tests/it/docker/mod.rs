@@ -4,8 +4,12 @@ mod agent;
 mod by_hand;
 #[path = "../../../../executor/tests/it/docker/engine.rs"]
 mod engine;
+mod engines;
 mod fleet;
 mod guide;
 mod life;
+mod own;
 mod restart;
+mod rivals;
+mod tls_door;
 mod update;

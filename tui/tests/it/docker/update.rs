@@ -115,27 +115,62 @@ fn an_update_to_a_missing_image_is_taken_back() {
     fleet.is_bare();
 }
 
-/// P2, D7, C2: a driver that is killed again and again amid an update makes nothing twice and forgets nothing.
+/// Numbers that follow from one another, and look like chance.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// P2, D7, C2: a driver that is killed at thirty moments of updates makes nothing twice and forgets nothing.
 #[test]
 fn a_driver_that_is_killed_amid_an_update_ends_it_whole() {
+    const KILLS: usize = 30;
     let file = sleepers(3) + "update = { max_surge = 1 }\n";
     let test = "a_driver_that_is_killed_amid_an_update_ends_it_whole";
     let Some(mut fleet) = Fleet::new(test, &file) else { return };
     fleet.world.expect(0, &["up", "FILE", "--yes"]);
-    let before = fleet.ids();
-    fleet.world.write(&file.replace("3600", "3601"));
-    for nth in 0..6_u64 {
-        fleet.world.drive();
-        // A moment of its own each time; what it falls into is as it comes.
-        thread::sleep(Duration::from_millis(40 + nth * 90));
-        fleet.world.end_driver(Signal::KILL);
+    let (mut dice, mut seconds, mut kills) = (Dice(20), 3_600, 0);
+    while kills < KILLS {
+        let before = fleet.ids();
+        seconds += 1;
+        fleet.world.write(&file.replace("3600", &seconds.to_string()));
+        loop {
+            fleet.world.drive();
+            // Which step it is in after that time is as it comes.
+            thread::sleep(Duration::from_millis(dice.below(400)));
+            let is_over = fleet.world.status()["state"] == "converged" && is_at(&fleet, seconds);
+            fleet.world.end_driver(Signal::KILL);
+            if is_over {
+                break;
+            }
+            kills += 1;
+            let nodes = fleet.nodes();
+            let all = nodes.values().flatten().count();
+            assert!(nodes.len() == 3 && all <= 4, "after {kills} kills: {nodes:?}");
+        }
+        let after = fleet.ids();
+        assert!(after.iter().all(|(slot, id)| before[slot] != *id), "{before:?} and {after:?}");
     }
     fleet.world.drive();
-    for (slot, old) in &before {
-        fleet.until_replaced(slot, old);
-    }
     fleet.world.until_state("converged");
     assert_eq!(fleet.ids().len(), 3);
     fleet.world.expect(0, &["down", "FILE", "--yes"]);
     fleet.is_bare();
+}
+
+/// True if what runs sleeps so many seconds, in three containers that are all there is.
+fn is_at(fleet: &Fleet, seconds: u32) -> bool {
+    let nodes = fleet.nodes();
+    let command = |id: &str| {
+        let seen = fleet.ask(fleet.docker.inspect_container(id, None)).ok()?;
+        seen.args?.last().cloned()
+    };
+    let mut all = nodes.values().flatten();
+    nodes.values().flatten().count() == 3
+        && all.all(|one| one.runs && command(&one.id).as_deref() == Some(&*seconds.to_string()))
 }
