@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
     thread,
     time::Duration,
@@ -219,6 +219,17 @@ impl RunLock {
         self.file.sync_all()
     }
 
+    /// True if the process that holds the lock at `path` is the one with this number, or if nobody can say which one it
+    /// is and that process lives.
+    pub(crate) fn is_of(path: &Path, pid: u32) -> bool {
+        let Ok(inode) = fs::metadata(path).map(|found| found.ino()) else { return false };
+        let table = fs::read_to_string("/proc/locks").unwrap_or_default();
+        match holders(&table, inode).as_slice() {
+            [] => Path::new("/proc").join(pid.to_string()).exists(),
+            known => known.contains(&pid),
+        }
+    }
+
     /// True if a driver holds the lock now; asked without keeping it.
     pub(crate) fn is_held(path: &Path) -> io::Result<bool> {
         let flags = OFlags::NOFOLLOW.bits().cast_signed();
@@ -232,5 +243,44 @@ impl RunLock {
             Err(Errno::WOULDBLOCK) => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// The processes that the kernel's table of locks names for a lock of this kind on the file with that inode; none where
+/// they are of another namespace.
+fn holders(table: &str, inode: u64) -> Vec<u32> {
+    let of = |line: &str| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let held = words.next()? == "FLOCK" && words.next().is_some() && words.next()? == "WRITE";
+        let pid = words.next()?.parse::<u32>().ok().filter(|pid| *pid > 0)?;
+        let found = words.next()?.rsplit(':').next()?.parse::<u64>().ok()?;
+        (held && found == inode).then_some(pid)
+    };
+    table.lines().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RunLock, holders};
+
+    #[test]
+    fn the_holder_of_a_lock_is_the_one_that_the_kernel_names() {
+        let table = "1: POSIX  ADVISORY  WRITE 7 08:01:42 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 8 08:01:42 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 11 08:01:42 0 EOF\n\
+                     3: FLOCK  ADVISORY  READ 9 08:01:42 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 10 08:01:43 0 EOF\n";
+        assert_eq!(holders(table, 42), [8]);
+        assert!(holders(table, 44).is_empty());
+    }
+
+    /// R189: who took the lock and has written nothing yet is not called by the name of the owner before it.
+    #[test]
+    fn a_lock_is_of_the_process_that_holds_it_and_of_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let _held = RunLock::take(&path).unwrap().unwrap();
+        assert!(RunLock::is_of(&path, std::process::id()));
+        assert!(!RunLock::is_of(&path, u32::MAX));
     }
 }

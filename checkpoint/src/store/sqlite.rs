@@ -230,9 +230,11 @@ pub(crate) fn lock(paths: &StatePaths) -> Result<RunLock, OpenError> {
     rights::check_own(&path, false)?;
     let taken = RunLock::take(&path).map_err(|error| OpenError::io(&path, error))?;
     taken.ok_or_else(|| {
-        // Who holds it is told as far as it can be read; that it is held is certain.
+        // Who holds it is told as far as it can be read; that it is held is certain. Whoever took it a moment ago has
+        // not written yet that it is the owner, and the one before it must not be named in its place.
         let owner = open::open_reading(paths).ok().and_then(|conn| OwnerRecord::find(&conn).ok());
-        OpenError::Held { dir: paths.dir().to_owned(), owner: owner.flatten().map(Box::new) }
+        let owner = owner.flatten().filter(|owner| RunLock::is_of(&path, owner.pid));
+        OpenError::Held { dir: paths.dir().to_owned(), owner: owner.map(Box::new) }
     })
 }
 

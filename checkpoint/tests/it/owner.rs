@@ -10,6 +10,7 @@ use checkpoint::{
     event::Subject,
     operation::{OperationWrite, Outcome},
     owner::OwnerClaim,
+    paths::StatePaths,
     record::{GroupWrite, RecordWrite},
     step::StepWrite,
     store::{Commit, Journal, OpenError, StoreError},
@@ -34,15 +35,31 @@ fn refusal(dir: &Path, claim: &OwnerClaim) -> OpenError {
 fn a_second_driver_is_refused_with_the_first_ones_pid() {
     let home = home();
     let dir = home.path().join("run");
-    let (journal, _) = open(&dir);
+    let first = OwnerClaim { pid: std::process::id(), ..claim() };
+    let (journal, _) = Journal::open(&dir, &first, Box::new(|| {})).unwrap();
     let second = OwnerClaim { pid: 1, started: Timestamp::from_millis(5), ..claim() };
     let refused = refusal(&dir, &second);
-    assert!(refused.to_string().contains("pid 4711"));
+    assert!(refused.to_string().contains(&format!("pid {}", first.pid)), "{refused}");
     let OpenError::Held { owner: Some(owner), .. } = refused else { panic!("{refused:?}") };
-    assert_eq!((owner.pid, owner.started), (claim().pid, claim().started));
+    assert_eq!((owner.pid, owner.started), (first.pid, first.started));
     assert_eq!(owner.fence, Fence::new(1));
     drop(journal);
     open(&dir);
+}
+
+/// R189: an owner that the lock is not of has ended, and whoever took the lock after it is not called by its name.
+#[test]
+fn a_second_driver_is_not_told_of_an_owner_that_has_ended() {
+    let home = home();
+    let dir = home.path().join("run");
+    let ended = OwnerClaim { pid: u32::MAX, ..claim() };
+    drop(Journal::open(&dir, &ended, Box::new(|| {})).unwrap());
+    let lock = StatePaths::new(&dir).lock();
+    let held = fs::File::open(lock).unwrap();
+    held.lock().unwrap();
+    let refused = refusal(&dir, &claim());
+    assert!(matches!(refused, OpenError::Held { owner: None, .. }), "{refused:?}");
+    assert!(!refused.to_string().contains("pid"), "{refused}");
 }
 
 /// D11: every claim gets the next fence and learns who was there before.

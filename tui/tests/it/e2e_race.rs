@@ -26,8 +26,12 @@ fn two_drivers_race_and_one_wins_every_round() {
         let refused = code(ended(&mut rivals[loser]));
         assert_eq!(refused, 71, "round {round}: the loser is refused by policy, not by accident");
         let said = std::fs::read_to_string(world.dir().join(format!("rival-{}.err", loser + 1)));
-        assert!(said.unwrap().contains("another process"), "round {round}");
+        let said = said.unwrap();
+        assert!(said.contains("another process"), "round {round}");
         let winner = &mut rivals[1 - loser];
+        // Whoever is named has the run: the owner of the round before has ended.
+        let named = said.split("(pid ").nth(1).and_then(|rest| rest.split(' ').next());
+        assert!(named.is_none_or(|pid| pid == winner.id().to_string()), "round {round}: {said}");
         let wanted = u64::from(1 + round % 2);
         until_true("the winner brings the run to the file", || {
             let view = world.status();
