@@ -115,12 +115,20 @@ impl Loop {
             return;
         }
         let mode = std::mem::replace(&mut self.state.mode, Mode::Waiting);
-        self.one_pass();
+        self.pass_all();
         self.state.mode = mode;
         // What was folded here is still to be decided: the next pass follows at once.
         let waits = self.state.queued.values().any(|slots| !slots.is_empty());
         let left = waits || !self.state.work.is_empty();
         self.news.next_step = mode == Mode::Driving && left;
+    }
+
+    /// Passes until everything that waits is folded; a pass takes a bounded part of it.
+    pub(crate) fn pass_all(&mut self) {
+        self.one_pass();
+        while !self.facts.is_empty() && self.barrier.is_none() {
+            self.one_pass();
+        }
     }
 
     fn release(&mut self, text: &str, confirm: Option<PlanHash>, answer: Answer<ReleaseView>) {

@@ -216,6 +216,10 @@ impl Loop {
         }
         while self.may_pass() && self.has_work() {
             self.one_pass();
+            // Who asks meanwhile does not wait for the rest of a burst.
+            if !self.inbox.is_empty() {
+                break;
+            }
         }
         self.finish_releases();
         self.finish_recoveries();
@@ -330,7 +334,7 @@ impl Loop {
             }
             let unwritten = !self.facts.is_empty() || self.state.cluster.has_dirty();
             if self.barrier.is_none() && unwritten {
-                self.one_pass();
+                self.pass_all();
                 self.publish();
             }
             let written = self.open_commits == 0 && self.facts.is_empty();
