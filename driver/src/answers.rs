@@ -81,10 +81,16 @@ pub(crate) fn journal_refusal(error: &StoreError) -> Refusal {
         return refuse(RefusalKind::Forbidden, error.to_string());
     }
     let mut text = format!("the journal failed: {error}");
+    let mut last = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        // Some libraries tell their cause in their own words already, and some causes repeat what they caused.
+        let more = error.to_string();
+        if !text.ends_with(&more) && !more.ends_with(&last) {
+            text.push_str(": ");
+            text.push_str(&more);
+            last = more;
+        }
         cause = error.source();
     }
     refuse(RefusalKind::Journal, text)

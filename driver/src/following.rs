@@ -49,7 +49,8 @@ impl Loop {
 
     /// Plans the file's content, and confirms that plan.
     fn apply_file(&mut self, edit: &Edit, secrets: SecretsAre) -> Result<(), String> {
-        let source = Source { face: Face::File, who: "the desired-state file".to_owned() };
+        let source =
+            Source { face: Face::File, who: "the desired-state file".to_owned(), typed: None };
         let now = self.now();
         let confirming = self.state.confirm_file(edit, &source, secrets, now);
         let confirmed = match confirming.map_err(|refusal| refusal.message)? {

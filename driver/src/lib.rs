@@ -19,6 +19,7 @@ mod edits;
 mod explaining;
 mod follow;
 mod following;
+mod guarding;
 mod handle;
 mod health;
 mod hearing;

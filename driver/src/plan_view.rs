@@ -65,6 +65,7 @@ pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         empty: plan.is_empty() && plan.header.base == plan.header.target,
         groups: Vec::new(),
         drift: Vec::new(),
+        demand: None,
     };
     for group in groups.values_mut() {
         count(&mut view, group);

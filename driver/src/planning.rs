@@ -13,13 +13,14 @@ use reconciler_core::{
     drift::{Drift, classify},
     id::{Fence, Generation, PlanHash, PlanSerial, ProviderName},
     observed::ClusterState,
-    plan::{LifecyclePlan, PlanInput, ProjectError, Scope, observation_text, project},
+    plan::{Demanded, LifecyclePlan, PlanInput, ProjectError, Scope, observation_text, project},
     redact::Redacted,
     time::Timestamp,
 };
 
 use crate::{
     capacity::{self, Declared},
+    guarding,
     plan_view::plan_view,
     recovering::{Recovers, closes_only},
     refusing::refuse,
@@ -69,6 +70,8 @@ pub(crate) struct Planner {
     now: Timestamp,
     /// What a recovery is bound to beside the plan.
     recovers: Option<Recovers>,
+    /// True if guardrails judge it.
+    is_judged: bool,
 }
 
 impl Planner {
@@ -99,11 +102,18 @@ impl Planner {
         Needs::of(plan, &self.cluster, &self.target)
     }
 
-    /// Makes the plan as it is shown, if what it needs can be had; reads files.
+    /// What its guardrails want said to confirm `plan`.
+    fn demanded(&self, plan: &LifecyclePlan) -> Result<Option<Demanded>, Refusal> {
+        guarding::demanded(self.is_judged, plan, &self.base, &self.target)
+    }
+
+    /// Makes the plan as it is shown, if nothing forbids it and what it needs can be had; reads files.
     pub(crate) fn view(&self) -> Result<PlanView, Refusal> {
         let plan = self.plan()?;
+        let demanded = self.demanded(&plan)?;
         self.needs(&plan).check(&self.secrets)?;
-        Ok(self.view_of(&plan))
+        let demand = demanded.as_ref().map(guarding::demand_view);
+        Ok(PlanView { demand, ..self.view_of(&plan) })
     }
 
     /// The plan as it is shown.
@@ -147,6 +157,7 @@ impl State {
             parallelism: self.parallelism,
             now,
             recovers: self.recovers(edit),
+            is_judged: guarding::is_judged(edit),
         })
     }
 
@@ -178,6 +189,7 @@ impl State {
             let moved = self.shown.moved(hash, &present, self.history.history().events());
             return Err(Refusal { moved, ..stale("what the plan was made from has changed") });
         }
+        guarding::check(planner.demanded(&plan)?.as_ref(), source.typed.as_deref())?;
         self.take_checked(edit, &plan, source, (planner.needs(&plan), checked), now)
     }
 
@@ -208,6 +220,7 @@ impl State {
     ) -> Result<Confirming, Refusal> {
         let planner = self.planner(edit, now)?;
         let plan = planner.plan()?;
+        guarding::check(planner.demanded(&plan)?.as_ref(), source.typed.as_deref())?;
         self.take_checked(edit, &plan, source, (planner.needs(&plan), checked), now)
     }
 

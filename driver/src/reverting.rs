@@ -99,7 +99,7 @@ impl State {
     ) -> Result<Commit, Refusal> {
         let names: Vec<&str> = groups.iter().map(GroupId::as_str).collect();
         let who = format!("the driver, since the update of {} failed", names.join(", "));
-        let source = Source { face: Face::Driver, who };
+        let source = Source { face: Face::Driver, who, typed: None };
         Ok(self.confirm_own(&Edit::Rollback { groups }, &source, now)?.commit)
     }
 }

@@ -10,6 +10,9 @@ pub struct Source {
     pub face: Face,
     /// Who: a user name, or the driver itself.
     pub who: String,
+    /// What was typed to confirm it: `yes`, or the name that a guardrail wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
 }
 
 /// The face that a change comes from.

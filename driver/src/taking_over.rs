@@ -81,7 +81,7 @@ impl State {
         }
         let Some(operation) = self.operations.of(group) else { return Ok(Commit::default()) };
         let who = format!("the driver, which operation {operation} was handed over to");
-        let source = Source { face: Face::Driver, who };
+        let source = Source { face: Face::Driver, who, typed: None };
         let edit = Edit::Recover { operation, verb: RecoveryVerb::Rollback };
         match self.confirm_own(&edit, &source, now) {
             Ok(confirmed) => Ok(confirmed.commit),

@@ -10,6 +10,10 @@ pub const GROUP_COUNT_MAX: u32 = 100_000;
 pub const NODES_MAX: u64 = 1_000_000;
 /// Most groups in one run: the console lists them all.
 pub const GROUPS_MAX: usize = 1_000;
+/// Most guardrails of one run: each is a sentence that a person reads.
+pub const GUARDRAILS_MAX: usize = 100;
+/// Longest reason of a guardrail: it is shown in full beside the plan that meets it.
+pub const GUARDRAIL_REASON_LEN_MAX: usize = 200;
 /// Most bytes of free text that a record, event or hold keeps: one screen of it; the rest is cut and marked.
 pub const TEXT_LEN_MAX: usize = 1_024;
 /// Longest name of a controller: a process number, and a host name of the length that systems allow.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use driver::view::{DriftView, ExplainView, PlanView, RunView};
+use driver::view::{DriftView, ExplainView, FactValue, PlanView, RunView};
 
 /// The program's name, with which every command begins.
 const PROGRAM: &str = "levelhead ";
@@ -15,7 +15,7 @@ const WITH_FILE: [&str; 12] = [
 /// Verbs that work on what is on the machine of the driver alone, and so are run there, without the way to it.
 const THERE: [&str; 5] = ["driver", "doctor", "logs", "token", "ownership"];
 /// Verbs that are about no run.
-const ALONE: [&str; 4] = ["init", "completions", "man", "--help"];
+const ALONE: [&str; 5] = ["init", "completions", "config", "man", "--help"];
 
 /// Where the caller said that the run is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,10 +74,14 @@ impl Place {
     pub fn run(&self, mut view: RunView) -> RunView {
         for hold in &mut view.holds {
             hold.way_out = self.command(&hold.way_out);
+            self.rewrite(&mut hold.text);
         }
         for one in &mut view.outstanding {
             one.way_out = one.way_out.as_deref().map(|command| self.command(command));
+            self.rewrite(&mut one.why);
         }
+        view.nodes.iter_mut().for_each(|node| self.rewrite(&mut node.reason));
+        view.events.iter_mut().for_each(|event| self.rewrite(&mut event.text));
         if let Some(problem) = view.file.as_mut().and_then(|file| file.problem.as_mut()) {
             *problem = self.text(problem);
         }
@@ -97,9 +101,23 @@ impl Place {
     pub fn explained(&self, mut view: ExplainView) -> ExplainView {
         for blocker in &mut view.blockers {
             blocker.way_out = blocker.way_out.as_deref().map(|command| self.command(command));
+            self.rewrite(&mut blocker.what);
         }
+        for fact in &mut view.facts {
+            if let FactValue::Text(text) = &mut fact.value {
+                self.rewrite(text);
+            }
+        }
+        self.rewrite(&mut view.node.reason);
         self.drifts(&mut view.drift);
         view
+    }
+
+    /// The same in place; most texts name no command.
+    fn rewrite(&self, text: &mut String) {
+        if text.contains(PROGRAM) {
+            *text = self.text(text);
+        }
     }
 
     fn drifts(&self, drifts: &mut [DriftView]) {
@@ -158,6 +176,15 @@ mod tests {
         );
         assert_eq!(place.command("recovery show 7"), "levelhead recovery show 7");
         assert!(place.command("recovery resume 7").contains("--attach"));
+    }
+
+    /// P6: what a hold tells in its text is run from here as well as its way out is.
+    #[test]
+    fn a_hold_names_the_file_in_every_command_of_its_text() {
+        let place = Place::new(Path::new("a.toml"), None);
+        let mut text = "handed over; see `levelhead recovery show 2`".to_owned();
+        place.rewrite(&mut text);
+        assert_eq!(text, "handed over; see `levelhead recovery show 2 --file a.toml`");
     }
 
     #[test]

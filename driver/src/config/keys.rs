@@ -17,11 +17,27 @@ pub(super) struct Part {
 pub(super) const ROOT: Part = Part {
     what: "the file",
     header: "the top of the file",
-    keys: &["version", "run", "uuid", "confirm", "parallelism", "agent", "provider", "group"],
+    keys: &[
+        "version",
+        "run",
+        "uuid",
+        "confirm",
+        "parallelism",
+        "agent",
+        "provider",
+        "group",
+        "guardrail",
+    ],
 };
 /// Where the driver listens to agents.
 pub(super) const AGENT: Part =
     Part { what: "the agent section", header: "[agent]", keys: &["listen", "address"] };
+/// What plans may not do, and what must be said before.
+pub(super) const GUARDRAIL: Part = Part {
+    what: "a guardrail",
+    header: "[[guardrail]]",
+    keys: &["group", "deny", "confirm", "max_destroy", "reason"],
+};
 /// One group.
 pub(super) const GROUP: Part = Part {
     what: "a group",
@@ -126,9 +142,9 @@ pub(super) const PROBE: Part = Part {
     ],
 };
 
-const PARTS: [&Part; 15] = [
+const PARTS: [&Part; 16] = [
     &ROOT, &AGENT, &GROUP, &SHAPE, &BOOT, &VERIFY, &JOIN, &POLICY, &RESTART, &TIMEOUTS, &UPDATE,
-    &HOOKS, &HOOK, &PROBES, &PROBE,
+    &HOOKS, &HOOK, &PROBES, &PROBE, &GUARDRAIL,
 ];
 
 /// True for a key of the format itself.

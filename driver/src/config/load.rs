@@ -19,7 +19,7 @@ use super::{
     agent, capacity,
     catalogue::Catalogue,
     diagnostic::{Diagnostic, Report},
-    group,
+    group, guardrail,
     provider::{self, ProviderDecl},
     reader::Section,
     render::{ConfigError, Problems},
@@ -111,8 +111,9 @@ fn root_settings(
     let declared = providers.sound.iter();
     let declared = declared.filter_map(|(name, decl)| Some((name.clone(), decl.capacity?)));
     capacity::check(root, declared, &groups, out);
+    let guardrails = guardrail::read(root, &groups, out);
     let shape = ClusterShape::new(run?, uuid?, Generation::new(1), groups);
-    match shape {
+    match shape.map(|shape| shape.guarded(guardrails)) {
         Ok(shape) => Some(Loaded {
             path: source.path.clone(),
             digest: source.digest.clone(),

@@ -12,6 +12,7 @@ mod diagnostic;
 mod env;
 mod gates;
 mod group;
+mod guardrail;
 mod hooks;
 mod keys;
 mod lines;

@@ -131,7 +131,7 @@ impl Operator {
             }
             Ok(plan) => {
                 let (answer, reply) = oneshot::channel();
-                let source = Source { face: Face::Cli, who: "somebody".to_owned() };
+                let source = Source { face: Face::Cli, who: "somebody".to_owned(), typed: None };
                 let ask = Ask::Apply { edit, hash: plan.hash, source, answer };
                 drop(self.inbox.send(Wake::Ask(ask)));
                 Some(Open::Change(reply))

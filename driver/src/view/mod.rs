@@ -22,7 +22,9 @@ pub use drift::DriftView;
 pub use explain::{BlockerView, ExplainView, FactValue, FactView};
 pub use health::{HealthView, ReadyView};
 pub use journal::{EventsView, OperationStepView, OperationView};
-pub use plan::{BoundView, ChangeKind, ChangeView, ImpactView, PlanGroupView, PlanView, StepView};
+pub use plan::{
+    BoundView, ChangeKind, ChangeView, DemandView, ImpactView, PlanGroupView, PlanView, StepView,
+};
 pub use recovery::{
     CheckpointView, OwnerView, RecoveryOperationView, RecoveryStepView, RecoveryView,
     ShownOperationView, UnreadOperationView,

@@ -141,6 +141,17 @@ pub struct BoundView {
     pub specs: BTreeMap<RevisionDigest, Value>,
 }
 
+/// What guardrails want said to confirm a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemandView {
+    /// How much: `yes`, or `name` where a name is to be typed.
+    pub confirm: String,
+    /// The name: that of the one group whose guardrails want it, else that of the run.
+    pub name: String,
+    /// Why, in the words of the file.
+    pub reasons: Vec<String>,
+}
+
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanView {
@@ -186,6 +197,9 @@ pub struct PlanView {
     /// Where what is observed is not what the plan leads to, in a stable order.
     #[serde(default)]
     pub drift: Vec<DriftView>,
+    /// What guardrails want said to confirm it; nothing where they want no more than the hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demand: Option<DemandView>,
 }
 
 impl PlanView {

@@ -7,9 +7,9 @@ use std::{
 };
 
 use driver::view::{
-    BlockerView, Difference, Edit, FileView, HoldView, ImpactView, NodeView, OrphanView,
-    OutputView, OutstandingView, PlanGroupView, RunDelta, RunView, SecondView, UpdateView,
-    WaitsForView, diff,
+    BlockerView, DemandView, Difference, Edit, FileView, HoldView, ImpactView, NodeView,
+    OrphanView, OutputView, OutstandingView, PlanGroupView, RunDelta, RunView, SecondView,
+    UpdateView, WaitsForView, diff,
 };
 use reconciler_core::{
     effect::{CommandKind, FailureClass},
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Which type stands in a field of another.
-const WITHIN: [(&str, &str, &str); 34] = [
+const WITHIN: [(&str, &str, &str); 35] = [
     ("RunView", "driver", "DriverView"),
     ("RunView", "file", "FileView"),
     ("RunView", "groups", "GroupView"),
@@ -59,6 +59,7 @@ const WITHIN: [(&str, &str, &str); 34] = [
     ("PlanView", "steps", "StepView"),
     ("PlanView", "bound", "BoundView"),
     ("PlanView", "drift", "DriftView"),
+    ("PlanView", "demand", "DemandView"),
     ("PlanGroupView", "changes", "ChangeView"),
     ("PlanGroupView", "impact", "ImpactView"),
 ];
@@ -210,6 +211,12 @@ fn seldom(served: &mut Served, view: RunView) {
     served.note("RunDelta", &serde_json::to_value(delta).unwrap());
     let blocker = BlockerView { what: "a hold".to_owned(), way_out: None };
     served.note("BlockerView", &serde_json::to_value(blocker).unwrap());
+    let demand = DemandView {
+        confirm: "name".to_owned(),
+        name: "web".to_owned(),
+        reasons: vec!["it is asked for".to_owned()],
+    };
+    served.note("PlanView", &json!({ "demand": demand }));
     let impact = ImpactView {
         reason: "requested-rolling".to_owned(),
         replaced: 1,

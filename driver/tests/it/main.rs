@@ -16,6 +16,7 @@ mod loop_doubt;
 mod loop_drift;
 mod loop_failure;
 mod loop_file;
+mod loop_guardrails;
 mod loop_handoff;
 mod loop_kill;
 mod loop_pass;

@@ -223,7 +223,7 @@ pub(crate) fn uuid() -> Uuid {
 
 /// Who asks.
 pub(crate) fn source() -> Source {
-    Source { face: Face::Cli, who: "an operator".to_owned() }
+    Source { face: Face::Cli, who: "an operator".to_owned(), typed: None }
 }
 
 /// Other counts.

@@ -2,6 +2,7 @@
 
 mod gate;
 mod group;
+mod guardrail;
 mod hooks;
 mod policy;
 mod power;
@@ -16,6 +17,7 @@ pub use group::{
     BootSpec, DesiredNodeShape, JoinMode, LogicalNodeSpec, NodeSpec, RunNodeGroupSpec,
     VerifyCommand,
 };
+pub use guardrail::{Deed, Demand, Guardrail};
 pub use hooks::{Hook, HookPoint, Hooks};
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};
 pub use power::Power;

@@ -8,7 +8,7 @@ use alloc::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{GateError, LogicalNodeSpec, NodeSpec, Power, RunNodeGroupSpec, gate};
+use super::{GateError, Guardrail, LogicalNodeSpec, NodeSpec, Power, RunNodeGroupSpec, gate};
 use crate::{
     id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
@@ -68,6 +68,8 @@ pub struct ClusterShape {
     /// Rises with every change of content.
     pub generation: Generation,
     groups: BTreeMap<GroupId, Arc<RunNodeGroupSpec>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guardrails: Vec<Guardrail>,
 }
 
 impl ClusterShape {
@@ -100,7 +102,27 @@ impl ClusterShape {
             return Err(ShapeError::TooManyNodes(nodes));
         }
         gate::check(&map)?;
-        Ok(Self { run, uuid, generation, groups: map })
+        Ok(Self { run, uuid, generation, groups: map, guardrails: Vec::new() })
+    }
+
+    /// The same shape with these guardrails in the place of its own.
+    #[must_use]
+    pub fn guarded(self, guardrails: Vec<Guardrail>) -> Self {
+        Self { guardrails, ..self }
+    }
+
+    /// What it forbids of plans, and what it wants said before.
+    pub fn guardrails(&self) -> &[Guardrail] {
+        &self.guardrails
+    }
+
+    /// The next generation of this shape with other groups; what stands beside the groups stays.
+    fn regrouped(
+        &self,
+        groups: impl IntoIterator<Item = RunNodeGroupSpec>,
+    ) -> Result<Self, ShapeError> {
+        let next = Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)?;
+        Ok(next.guarded(self.guardrails.clone()))
     }
 
     /// Checks a shape that came from elsewhere as `new` checks its own.
@@ -114,7 +136,8 @@ impl ClusterShape {
 
     /// The shape of a run that nobody gave one yet: generation 0, without groups.
     pub const fn empty(run: RunName, uuid: Uuid) -> Self {
-        Self { run, uuid, generation: Generation::new(0), groups: BTreeMap::new() }
+        let generation = Generation::new(0);
+        Self { run, uuid, generation, groups: BTreeMap::new(), guardrails: Vec::new() }
     }
 
     /// The groups in order of their names.
@@ -153,7 +176,7 @@ impl ClusterShape {
             group.count = counts.get(&group.group).copied().unwrap_or(group.count);
             group
         });
-        Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)
+        self.regrouped(groups)
     }
 
     /// The same shape with other nodes in some groups, as the next generation; counts and policies stay.
@@ -177,7 +200,7 @@ impl ClusterShape {
         let others = self.groups.values().filter(|other| other.group != group.group);
         let mut groups: Vec<_> = others.map(|other| RunNodeGroupSpec::clone(other)).collect();
         groups.push(group);
-        Self::new(self.run.clone(), self.uuid, self.generation.next(), groups)
+        self.regrouped(groups)
     }
 
     /// The same shape with every count at zero, as the next generation.
@@ -223,7 +246,7 @@ impl ClusterShape {
     pub fn without(&self, names: &BTreeSet<GroupId>) -> Result<Self, ShapeError> {
         let left = self.groups.values().filter(|group| !names.contains(&group.group));
         let left = left.map(|group| RunNodeGroupSpec::clone(group));
-        Self::new(self.run.clone(), self.uuid, self.generation.next(), left)
+        self.regrouped(left)
     }
 
     /// The same content under another generation.
@@ -243,11 +266,13 @@ impl ClusterShape {
         Self { groups: self.groups.iter().map(group).collect(), ..self.clone() }
     }
 
-    /// True if both declare the same groups, whatever their generations and the version of their digests.
+    /// True if both declare the same groups and guardrails, whatever their generations and the version of their
+    /// digests.
     pub fn same_content(&self, other: &Self) -> bool {
         let groups = self.groups.len() == other.groups.len()
             && self.groups.values().zip(other.groups.values()).all(|(a, b)| a.same_content(b));
-        groups && self.uuid == other.uuid && self.run == other.run
+        let beside = self.guardrails == other.guardrails;
+        groups && beside && self.uuid == other.uuid && self.run == other.run
     }
 
     /// Checks that `next` may follow this shape (R20 to R22).

@@ -8,7 +8,7 @@ use alloc::{
 
 use crate::{
     canonical::{Canon, write_object},
-    desired::ClusterShape,
+    desired::{ClusterShape, Guardrail},
     hex::with_hex,
     id::{Fence, Generation, GroupId, LogicalNodeId, PlanHash, PlanSerial, ProviderName, Uuid},
     observed::{ClusterState, GroupState, NodeRecord},
@@ -110,7 +110,12 @@ fn spec_digest(shape: &ClusterShape) -> PlanHash {
         ]);
         (group.group.as_str(), canon)
     });
-    PlanHash::of(Canon::object(groups).write().as_bytes())
+    let mut text = Canon::object(groups).write();
+    // A shape without guardrails keeps the digest that it had before there were any.
+    if !shape.guardrails().is_empty() {
+        text.push_str(&Canon::list(shape.guardrails().iter().map(Guardrail::canon)).write());
+    }
+    PlanHash::of(text.as_bytes())
 }
 
 /// The digest of what the providers can do.

@@ -17,6 +17,7 @@ mod fold_workload;
 mod fold_young;
 mod fuzz;
 mod gates;
+mod guardrails;
 mod handover;
 mod holds;
 mod hooks;

@@ -1,10 +1,10 @@
 //! The plan's hash: fixed for fixed inputs, and another for each input changed alone (R78, R82, P3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use reconciler_core::{
-    desired::{ClusterShape, Policy},
+    desired::{ClusterShape, Guardrail, Policy},
     effect::CommandKind,
     id::{Fence, Generation, PlanHash, PlanSerial, ProviderName},
     observed::{ClusterState, LeaseId, NodeRecord, NodeStage, StageName},
@@ -76,7 +76,7 @@ type Change = (&'static str, fn(&mut Inputs));
 #[test]
 fn each_input_changes_the_hash() {
     let patient = || Policy { stable: Millis::from_secs(99), ..Policy::default() };
-    let changes: [Change; 15] = [
+    let changes: [Change; 16] = [
         ("base generation", |i| i.base = i.base.at_generation(Generation::new(9))),
         ("target generation", |i| i.target = i.target.at_generation(Generation::new(9))),
         ("count", |i| {
@@ -84,6 +84,16 @@ fn each_input_changes_the_hash() {
         }),
         ("spec", |i| {
             i.target = shape_with(2, &[("db", 1, "v3"), ("web", 1, "v2")], &Policy::default());
+        }),
+        ("guardrail", |i| {
+            let rail = Guardrail {
+                group: None,
+                deny: BTreeSet::new(),
+                confirm: None,
+                max_destroy: Some(1),
+                reason: "few".to_owned(),
+            };
+            i.target = i.target.clone().guarded(vec![rail]);
         }),
         ("fence", |i| i.fence = i.fence.next()),
         ("serial", |i| i.serial = i.serial.next()),

@@ -11,6 +11,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, la
 use reconciler_core::time::{Millis, Timestamp};
 use tui::{
     console::{
+        keymap::Keymap,
         message::{Key, Moment, Msg},
         model::Model,
         options::{Color, Options},
@@ -70,6 +71,8 @@ impl Bench {
             offset: 0,
             who: "op:bench".to_owned(),
             place: Place::new("cluster.toml".as_ref(), None),
+            keys: Keymap::default(),
+            sync: true,
         };
         let sink = Sink::default();
         let area = Rect::new(0, 0, WIDTH, HEIGHT);

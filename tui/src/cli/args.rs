@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use reconciler_core::id::{GroupId, PlanHash};
 
 use super::{
+    config::ConfigVerb,
     flags::{Confirming, FileArg, FileFlag, Going, Powering},
     global::Global,
     journal::JournalVerb,
@@ -68,6 +69,9 @@ pub(crate) enum AloneVerb {
     /// Look after the journal: check it, copy it, put a copy back, make it smaller, read it.
     #[command(subcommand)]
     Journal(JournalVerb),
+    /// See the settings of who works here: which file counts, and what each key means.
+    #[command(subcommand)]
+    Config(ConfigVerb),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

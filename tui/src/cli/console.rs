@@ -23,12 +23,13 @@ use super::{
     feed,
     global::Global,
     ground::Ground,
-    out,
+    linear, settings,
     values::{Palette, Screen},
     watch as watch_lines,
 };
 use crate::console::{
     self, ConsoleError,
+    keymap::Keymap,
     link::{Ask, ConsoleLink, LinkState, Reply, Request},
     options::{Color, Options, ascii_from_locale},
     tape::{Player, TapeError},
@@ -39,12 +40,13 @@ use crate::place::Place;
 pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
     let read_only = how.read_only || (context.named.is_some() && !how.write);
     if how.accessible || is_set(std::env::var_os("ACCESSIBLE")) {
-        return in_lines(context, how).await;
+        return in_lines(context, how, read_only).await;
     }
     if !std::io::stdout().is_terminal() || std::env::var_os("TERM").is_none_or(|t| t == "dumb") {
         let failure = Failure::new(Exit::Usage, "the console needs a terminal");
         return Err(failure.hint("`levelhead watch` prints the same, a line each"));
     }
+    let keys = settings::read(&how.settings.origin())?.keys;
     let record = how.record.as_deref().map(fresh).transpose()?;
     let ground = Ground::of(context);
     let _guard = context.log()?;
@@ -56,6 +58,8 @@ pub(crate) async fn run(context: &Context, how: &Screen) -> Outcome {
         offset: offset(),
         who: who(),
         place: context.place.clone(),
+        keys: keys.clone(),
+        sync: !how.no_sync,
     };
     if let Some(link) = context.attached().await? {
         return shown(link, ground, options(false), record).await;
@@ -84,15 +88,11 @@ fn is_set(value: Option<std::ffi::OsString>) -> bool {
     value.is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// The console without a screen: the same driver, and a line for each change, none of which is ever drawn over.
-async fn in_lines(context: &Context, how: &Screen) -> Outcome {
+/// The console without a screen: the same driver, a line for each change, and numbered questions.
+async fn in_lines(context: &Context, how: &Screen, read_only: bool) -> Outcome {
     let _guard = context.log()?;
-    let scale = context.command("scale GROUP=N");
-    out::note(format!(
-        "a line for each change; Ctrl-C ends it; `{scale}` elsewhere changes counts"
-    ));
     if let Some(link) = context.attached().await? {
-        return watch_lines::follow(context, &link).await;
+        return lines(context, &link, read_only).await;
     }
     let mut driving = context.options(Begin::Driving, how.pace);
     driving.follow = Some(context.followed());
@@ -101,7 +101,7 @@ async fn in_lines(context: &Context, how: &Screen) -> Outcome {
     let link = Link::Embedded(handle.clone());
     let mut task = tokio::spawn(driver.run());
     let outcome = tokio::select! {
-        outcome = watch_lines::follow(context, &link) => outcome,
+        outcome = lines(context, &link, read_only) => outcome,
         ended = &mut task => {
             ended.map_err(|error| Failure::internal("the driver broke off", &error))??;
             return Err(Failure::new(Exit::Unavailable, "the driver has stopped"));
@@ -110,6 +110,14 @@ async fn in_lines(context: &Context, how: &Screen) -> Outcome {
     handle.stop(StopReason::Done);
     task.await.map_err(|error| Failure::internal("the driver broke off", &error))??;
     outcome
+}
+
+/// Prints what changes, and answers who asks.
+async fn lines(context: &Context, link: &Link, read_only: bool) -> Outcome {
+    tokio::select! {
+        outcome = watch_lines::follow(context, link) => outcome,
+        outcome = linear::talk(context, link, read_only) => outcome,
+    }
 }
 
 /// Where a record goes: a file that was not there, and that nobody else reads.
@@ -136,6 +144,9 @@ pub(crate) async fn replay(global: &Global, file: &Path, how: &Screen, record: &
         offset: offset(),
         who: who(),
         place: Place::new(file, global.state_dir.as_deref()),
+        // Those of the record count.
+        keys: Keymap::default(),
+        sync: !how.no_sync,
     };
     let read = |screen| {
         let file = File::open(record).map_err(TapeError::from)?;
@@ -155,7 +166,7 @@ fn offset() -> i32 {
 
 fn ascii(how: &Screen) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).ok());
-    how.ascii || ascii_from_locale(locale.each_ref().map(Option::as_deref))
+    how.ascii || !how.unicode && ascii_from_locale(locale.each_ref().map(Option::as_deref))
 }
 
 fn color(global: &Global, how: &Screen) -> Color {
@@ -173,8 +184,9 @@ fn when(global: &Global) -> Color {
         When::Always => Color::Sixteen,
         When::Never => Color::Mono,
         When::Auto => {
-            let (no_color, term) = (std::env::var("NO_COLOR").ok(), std::env::var("TERM").ok());
-            Color::from_env(no_color.as_deref(), term.as_deref())
+            let [refused, forced, term] =
+                ["NO_COLOR", "CLICOLOR_FORCE", "TERM"].map(|name| std::env::var(name).ok());
+            Color::from_env(refused.as_deref(), forced.as_deref(), term.as_deref())
         }
     }
 }
@@ -183,7 +195,7 @@ async fn shown(link: Link, ground: Ground, options: Options, record: Option<File
     let (shown, snapshots) = watch::channel(LinkState::Connecting);
     let (requests, asked) = mpsc::unbounded_channel();
     let (answers, replies) = mpsc::unbounded_channel();
-    let source = Source { face: Face::Console, who: options.who.clone() };
+    let source = Source { face: Face::Console, who: options.who.clone(), typed: None };
     let again = Arc::new(Notify::new());
     let mut feed = tokio::spawn(feed::feed(link.clone(), shown, Arc::clone(&again)));
     let mut serve = tokio::spawn(serve(link, ground, source, asked, answers));
@@ -222,8 +234,9 @@ async fn serve(
             Ask::Plan(edit) => {
                 Reply::Plan(id, link.plan(edit).await.map(Box::new).map_err(refusal))
             }
-            Ask::Apply { edit, hash } => {
-                Reply::Applied(id, link.apply(edit, hash, source.clone()).await.map_err(refusal))
+            Ask::Apply { edit, hash, typed } => {
+                let source = Source { typed, ..source.clone() };
+                Reply::Applied(id, link.apply(edit, hash, source).await.map_err(refusal))
             }
             Ask::Release { subject, confirm } => {
                 let released = link.release(subject, confirm).await;

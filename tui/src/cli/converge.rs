@@ -41,10 +41,16 @@ pub(crate) async fn change(context: &Context, edit: Edit, words: &str, going: &G
         for line in plan_text::lines(&plan) {
             out::note(line);
         }
-        if !going.yes && !plan.empty && !ask(&plan).await? {
-            let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
-            return Err(failure.hint(format!("levelhead {words} --confirm {}", plan.hash)));
+        let mut said = going.said();
+        if !going.yes && !plan.empty {
+            said = ask(&plan).await?;
+            if said.is_none() {
+                let failure = Failure::new(Exit::Refused, "not confirmed; nothing was changed");
+                let again = format!("levelhead {words} --confirm {}", plan.hash);
+                return Err(failure.hint(again));
+            }
         }
+        let going = &Going { typed: said, ..going.clone() };
         tries += 1;
         match carry_out(context, edit.clone(), plan.hash, going, &mut log).await {
             Err(failure) if failure.exit == Exit::Stale && going.yes && tries < REPLANS => {
@@ -102,7 +108,7 @@ async fn go(
         let failure = Failure::new(Exit::Usage, "--detach needs a driver that goes on");
         return Err(failure.hint("levelhead driver"));
     }
-    let source = Source { face: Face::Cli, who: who() };
+    let source = Source { face: Face::Cli, who: who(), typed: going.said() };
     let pauses = matches!(edit, Edit::Pause { .. });
     let resumes = matches!(edit, Edit::Resume { .. });
     let closes = matches!(edit, Edit::Recover { verb: RecoveryVerb::Release, .. });
@@ -278,12 +284,17 @@ fn summary(context: &Context, session: &Session, view: &RunView) -> Outcome {
 fn not_there(context: &Context, view: &RunView) -> Vec<String> {
     let mut lines = Vec::new();
     for hold in &view.holds {
-        lines.push(format!("hold {}: {}: {}", hold.subject, hold.code.as_str(), hold.text));
+        lines.push(format!(
+            "hold {}: {}: {}",
+            hold.subject,
+            hold.code.as_str(),
+            context.place.text(&hold.text)
+        ));
         lines.push(format!("next: {}", context.command(&hold.way_out)));
     }
     let held = |one: &&OutstandingView| view.holds.iter().any(|hold| hold.subject == one.subject);
     for one in view.outstanding.iter().filter(|one| !held(one)) {
-        lines.push(format!("not there: {}", one.line()));
+        lines.push(format!("not there: {}", context.place.text(&one.line())));
         lines.extend(one.way_out.iter().map(|out| format!("next: {}", context.command(out))));
     }
     lines
@@ -302,14 +313,20 @@ async fn finish(session: Session, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Asks the person; anything but a plain yes is a no.
-async fn ask(plan: &PlanView) -> Result<bool, Failure> {
+/// Asks the person; gives what was said if it confirms the plan, and anything but a plain yes does not.
+async fn ask(plan: &PlanView) -> Result<Option<String>, Failure> {
     if !io::stdin().is_terminal() {
         out::note("nobody can be asked here");
-        return Ok(false);
+        return Ok(None);
     }
+    let named = plan.demand.as_ref().filter(|demand| demand.confirm == "name");
     let risky = plan.destroy.max(plan.replace) > 0 || plan.stop.max(plan.restart) > 0;
-    let question = if risky { "This ends what runs. Go on? Type yes: " } else { "Go on? [y/N] " };
+    let question = match named {
+        Some(demand) => format!("Go on? Type {}: ", demand.name),
+        None if risky => "This ends what runs. Go on? Type yes: ".to_owned(),
+        None if plan.demand.is_some() => "Go on? Type yes: ".to_owned(),
+        None => "Go on? [y/N] ".to_owned(),
+    };
     let answer = tokio::task::spawn_blocking(move || {
         let mut err = io::stderr().lock();
         write!(err, "{question}")?;
@@ -320,8 +337,14 @@ async fn ask(plan: &PlanView) -> Result<bool, Failure> {
     });
     let answer = answer.await.map_err(|error| Failure::internal("cannot ask", &error))?;
     let answer = answer.map_err(|error| Failure::internal("cannot ask", &error))?;
-    let answer = answer.trim().to_ascii_lowercase();
-    Ok(answer == "yes" || (!risky && answer == "y"))
+    let answer = answer.trim();
+    if let Some(demand) = named {
+        return Ok((answer == demand.name).then(|| answer.to_owned()));
+    }
+    let letter_is_enough = !risky && plan.demand.is_none();
+    let yes = answer.eq_ignore_ascii_case("yes")
+        || (letter_is_enough && answer.eq_ignore_ascii_case("y"));
+    Ok(yes.then(|| "yes".to_owned()))
 }
 
 fn ms(length: Duration) -> u64 {

@@ -75,6 +75,7 @@ async fn elsewhere(context: &Context, client: &Client, limit: u32, follow: bool)
 
 /// Prints one event.
 pub(crate) fn print(context: &Context, event: &EventView) -> Result<(), Failure> {
+    let event = &EventView { text: context.place.text(&event.text), ..event.clone() };
     if context.global.json {
         return out::json(event);
     }

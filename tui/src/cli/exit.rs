@@ -121,10 +121,16 @@ impl Failure {
 /// An error with its causes, in one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
+    let mut last = text.clone();
     let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        // Some libraries tell their cause in their own words already, and some causes repeat what they caused.
+        let more = error.to_string();
+        if !text.ends_with(&more) && !more.ends_with(&last) {
+            text.push_str(": ");
+            text.push_str(&more);
+            last = more;
+        }
         cause = error.source();
     }
     text

@@ -35,6 +35,9 @@ pub(crate) struct Going {
     /// Do not ask: the plan is confirmed as it is shown.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// The name that a guardrail wants typed before the plan is confirmed.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) typed: Option<String>,
     /// Return as soon as the change is journaled. Needs a driver that runs.
     #[arg(long)]
     pub(crate) detach: bool,
@@ -44,6 +47,13 @@ pub(crate) struct Going {
     /// Least time between two passes, to watch the steps. For a driver that this command starts.
     #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = duration)]
     pub(crate) pace: Duration,
+}
+
+impl Going {
+    /// What was said to confirm the plan, as the driver is told.
+    pub(crate) fn said(&self) -> Option<String> {
+        self.typed.clone().or_else(|| self.yes.then(|| "yes".to_owned()))
+    }
 }
 
 /// How a change is shown, or confirmed without being asked for.

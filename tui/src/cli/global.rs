@@ -15,7 +15,7 @@ pub(crate) struct Global {
     /// Print JSON on stdout, and errors as JSON on stderr.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to use colours; `NO_COLOR` counts as never.
+    /// When to use colours; without it `NO_COLOR` counts as never, and `CLICOLOR_FORCE` as always.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: When,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use driver::config::Catalogue;
 use super::{
     agent, apply,
     args::{AloneVerb, Cli, RunVerb, Verb},
-    completions, console,
+    completions, config, console,
     context::Context,
     doctor, down, drive, events,
     exit::{Exit, Failure, Outcome},
@@ -19,7 +19,7 @@ use super::{
     power::{self, Ask},
     recovery,
     recovery_args::RecoveryCommand,
-    release, runs, scale, status, token, up, update, validate,
+    release, runs, scale, status, style, token, up, update, validate,
     values::{LogFormat, Screen},
     wait, watch,
 };
@@ -31,6 +31,7 @@ pub fn main(catalogue: &Catalogue) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    style::decide(cli.global.color);
     let Some(verb) = cli.verb else {
         return ended(next::run(&cli.global, catalogue).map(out::code), cli.global.json);
     };
@@ -93,6 +94,7 @@ fn alone(verb: AloneVerb, global: &Global, catalogue: &Catalogue) -> Outcome {
             refuse_place("journal", global)?;
             journal::run(verb, global)
         }
+        AloneVerb::Config(verb) => config::run(&verb, global.json),
         AloneVerb::Completions { shell } => completions::run(shell),
         AloneVerb::Man { dir } => man::run(dir.as_deref()),
         AloneVerb::Node { port } => node::run(port),

@@ -23,9 +23,21 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
     // What the driver mends by itself is in the changes above.
     let told = plan.drift.iter().filter(|drift| drift.needs_a_person());
     lines.extend(told.map(|drift| format!("drift: {}", drift.line())));
+    lines.extend(demand(plan));
     lines.push(summary(plan));
     lines.push(format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target));
     lines
+}
+
+/// What guardrails want said, with their reasons as they are declared.
+fn demand(plan: &PlanView) -> Vec<String> {
+    let Some(demand) = &plan.demand else { return Vec::new() };
+    let wants = if demand.confirm == "name" {
+        format!("the name `{}`, typed", demand.name)
+    } else {
+        "an explicit yes".to_owned()
+    };
+    demand.reasons.iter().map(|reason| format!("guardrail wants {wants}: {reason}")).collect()
 }
 
 /// Which hooks the plan runs in a group, and how often: what they do cannot be taken back.

@@ -1,14 +1,34 @@
 //! How times look to a person, and whether styles are shown at all.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::OnceLock,
+};
 
 use jiff::SignedDuration;
 use reconciler_core::time::Timestamp;
 
-/// True if stderr shows styles.
+use super::global::When;
+
+/// What `--color` said.
+static COLOR: OnceLock<When> = OnceLock::new();
+
+/// From now on styles are shown as `when` says; the first word counts.
+pub(crate) fn decide(when: When) {
+    // A process has one command line, so that a second word never comes.
+    let _first = COLOR.set(when);
+}
+
+/// True if stderr shows styles: by `--color`, else by `NO_COLOR`, else by `CLICOLOR_FORCE`, else on a terminal.
 pub(crate) fn stderr_is_styled() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !refused && io::stderr().is_terminal()
+    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    match COLOR.get().copied().unwrap_or(When::Auto) {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if set("NO_COLOR").is_some() => false,
+        When::Auto if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        When::Auto => io::stderr().is_terminal(),
+    }
 }
 
 /// A time as RFC 3339 in UTC, to the millisecond.

@@ -5,6 +5,8 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use reconciler_core::id::{Generation, GroupId, IdError};
 
+use super::config::SettingsFile;
+
 /// Which driver, if not the one that has the run's state directory on this machine.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Another driver")]
@@ -72,9 +74,17 @@ pub(crate) struct Screen {
     /// Draw with ASCII alone.
     #[arg(long)]
     pub(crate) ascii: bool,
+    /// Draw with lines and circles, whatever the locale says.
+    #[arg(long, conflicts_with = "ascii")]
+    pub(crate) unicode: bool,
+    /// Do not wrap frames in synchronized updates, for terminals that do not know them.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
     /// Print a line for each change instead of drawing a screen; so it is as well where `ACCESSIBLE` is set.
     #[arg(long)]
     pub(crate) accessible: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingsFile,
     /// Refuse every edit.
     #[arg(long)]
     pub(crate) read_only: bool,

@@ -48,7 +48,8 @@ pub(crate) async fn follow(context: &Context, link: &Link) -> Outcome {
             let deleting = if node.deleting { " deleting" } else { "" };
             let text = format!("{}{deleting}{}", node.stage.as_str(), hold.unwrap_or_default());
             if gone.remove(&node.slot).as_ref() != Some(&text) {
-                say(context, pass, &node.slot.to_string(), &text, &node.reason)?;
+                let why = context.place.text(&node.reason);
+                say(context, pass, &node.slot.to_string(), &text, &why)?;
             }
             known.insert(node.slot.clone(), text);
         }

@@ -18,6 +18,37 @@ pub(crate) fn length(length: Millis) -> String {
     }
 }
 
+/// A length of time as it is typed: numbers with the units `d`, `h`, `m` and `s`, the largest first; an hour and digits
+/// behind it, as [`length`] shows them, is read as well.
+pub(crate) fn read_length(text: &str) -> Option<Millis> {
+    let (mut sum, mut number, mut least) = (0_u64, None::<u64>, u64::MAX);
+    for c in text.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            let more = number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?;
+            number = Some(more);
+            continue;
+        }
+        let unit = match c {
+            'd' => DAY,
+            'h' => HOUR,
+            'm' => MINUTE,
+            's' => SECOND,
+            _ => return None,
+        };
+        if unit >= least {
+            return None;
+        }
+        sum = sum.checked_add(number.take()?.checked_mul(unit)?)?;
+        least = unit;
+    }
+    let rest = match (number, least) {
+        (None, _) => 0,
+        (Some(minutes), HOUR) => minutes.checked_mul(MINUTE)?,
+        (Some(_), _) => return None,
+    };
+    sum.checked_add(rest).map(Millis::new)
+}
+
 /// What is left until `due`, rounded up so that it never shows zero too early.
 pub(crate) fn left(due: Timestamp, now: Timestamp) -> Option<String> {
     let ms = due.since(now).get();
@@ -99,6 +130,22 @@ mod tests {
         ];
         for (ms, text) in cases {
             assert_eq!(length(Millis::new(ms)), text);
+        }
+    }
+
+    #[test]
+    fn a_length_is_read_as_it_is_shown() {
+        let cases = [
+            ("5m", 5 * MINUTE),
+            ("30s", 30_000),
+            ("2h11", 2 * HOUR + 11 * MINUTE),
+            ("1d2h3m4s", DAY + 2 * HOUR + 3 * MINUTE + 4_000),
+        ];
+        for (text, ms) in cases {
+            assert_eq!(read_length(text), Some(Millis::new(ms)), "{text}");
+        }
+        for bad in ["5", "m", "5x", "5m5", "1s2m", "99999999999999999999d", "9999999999999999d"] {
+            assert_eq!(read_length(bad), None, "{bad}");
         }
     }
 

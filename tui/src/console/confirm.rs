@@ -33,12 +33,16 @@ impl Ladder {
         if plan.empty {
             return Self::Nothing;
         }
+        // A guardrail raises what is asked for, and never lowers it.
+        if let Some(demand) = plan.demand.as_ref().filter(|demand| demand.confirm == "name") {
+            return Self::Name(demand.name.clone());
+        }
         let mut grave = plan.groups.iter().filter(|group| is_grave(group));
         match (grave.next(), grave.next()) {
             (Some(only), None) => Self::Name(only.group.as_str().to_owned()),
             (Some(_), Some(_)) => Self::Name(run.as_str().to_owned()),
             (None, _) if plan.replace > 0 => Self::Name(run.as_str().to_owned()),
-            (None, _) if plan.destroy > 0 => Self::Yes,
+            (None, _) if plan.destroy > 0 || plan.demand.is_some() => Self::Yes,
             (None, _) => Self::Press,
         }
     }
@@ -139,6 +143,13 @@ impl Prompt {
         self.painted.is_some_and(|painted| at.mono >= painted)
     }
 
+    /// What the driver is told of what was said, where guardrails ask for it.
+    fn typed_for_guardrails(&self) -> Option<String> {
+        let demand = self.plan.demand.as_ref()?;
+        let named = demand.confirm == "name";
+        Some(if named { self.typed.clone() } else { "yes".to_owned() })
+    }
+
     /// Confirms, if `press` says enough at `at` while the live shape is `live`.
     pub(crate) fn confirm(
         &self,
@@ -163,7 +174,8 @@ impl Prompt {
         if !enough {
             return Err(Barrier::TooLittle);
         }
-        Ok(Confirmed { id, edit: self.edit.clone(), hash: self.plan.hash })
+        let typed = self.typed_for_guardrails();
+        Ok(Confirmed { id, edit: self.edit.clone(), hash: self.plan.hash, typed })
     }
 }
 
@@ -173,6 +185,7 @@ pub struct Confirmed {
     id: u64,
     edit: Edit,
     hash: PlanHash,
+    typed: Option<String>,
 }
 
 impl Confirmed {
@@ -193,6 +206,7 @@ impl Confirmed {
 
     /// What goes to the driver.
     pub fn into_request(self) -> Request {
-        Request { id: self.id, ask: Ask::Apply { edit: self.edit, hash: self.hash } }
+        let Self { id, edit, hash, typed } = self;
+        Request { id, ask: Ask::Apply { edit, hash, typed } }
     }
 }

@@ -89,6 +89,8 @@ pub enum Ask {
         edit: Edit,
         /// The hash that was shown and confirmed.
         hash: PlanHash,
+        /// What was typed, where guardrails want it.
+        typed: Option<String>,
     },
     /// Look anew at what is held; with the hash that such a look showed, end its holds.
     Release {

@@ -6,47 +6,12 @@ use driver::view::{Edit, RunView};
 use reconciler_core::{id::GroupId, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
-pub use super::moment::Moment;
 use super::{
     confirm::Confirmed,
     link::{Lost, Reply},
     release::ConfirmedRelease,
 };
-
-/// A key as the console knows it; what is not listed is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Key {
-    /// A printed character.
-    Char(char),
-    /// A letter with Control.
-    Ctrl(char),
-    /// Enter.
-    Enter,
-    /// Escape.
-    Esc,
-    /// Tab.
-    Tab,
-    /// Shift and Tab.
-    BackTab,
-    /// Backspace; never a verb.
-    Backspace,
-    /// Up.
-    Up,
-    /// Down.
-    Down,
-    /// Left.
-    Left,
-    /// Right.
-    Right,
-    /// Home.
-    Home,
-    /// End.
-    End,
-    /// A page up.
-    PageUp,
-    /// A page down.
-    PageDown,
-}
+pub use super::{key::Key, moment::Moment};
 
 /// Everything that can happen to the console.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,6 +48,8 @@ pub enum Msg {
     Tick(Moment),
     /// A frame with everything so far is on the screen.
     Painted(Moment),
+    /// What the last frame cost; comes only while that is shown.
+    Perf(Perf),
     /// The terminal is gone.
     Hangup,
     /// A signal asks the process to end.
@@ -91,6 +58,19 @@ pub enum Msg {
     Stop,
     /// The process goes on after a stop.
     Resumed,
+}
+
+/// What a frame cost, and what waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Perf {
+    /// Microseconds that it took to make and send it.
+    pub micros: u64,
+    /// Bytes that were sent for it.
+    pub bytes: u64,
+    /// Keys that wait.
+    pub keys: usize,
+    /// Answers that wait.
+    pub replies: usize,
 }
 
 /// What the console orders.

@@ -13,13 +13,14 @@ use reconciler_core::{
 use super::{
     census::Census,
     clock::Zone,
-    cursor::{Cursor, Items},
+    cursor::Cursor,
     draft::Draft,
     filter::Filter,
     glyphs::Glyphs,
-    layout::{self, Layout},
+    keymap::Context,
+    layout::Layout,
     link::Lost,
-    message::Moment,
+    message::{Moment, Perf},
     options::Options,
     order::Order,
     palette::Palette,
@@ -80,7 +81,13 @@ pub struct Model {
     pub(crate) passes: Cursor<PassNumber>,
     pub(crate) events: Cursor<u64>,
     pub(crate) holds: Cursor<HoldId>,
+    /// What frames cost, where that is shown.
+    pub(crate) perf: Option<Perf>,
+    /// Passes that were never seen here: the newest snapshot wins.
+    pub(crate) skipped: u64,
     pub(crate) rows: Rows,
+    /// When time alone changes which rows there are.
+    pub(crate) rows_due: Option<Timestamp>,
     pub(crate) census: Census,
     pub(crate) folded: BTreeSet<GroupId>,
     pub(crate) filter: Filter,
@@ -121,7 +128,10 @@ impl Model {
             passes: Cursor::following(),
             events: Cursor::following(),
             holds: Cursor::new(),
+            perf: None,
+            skipped: 0,
             rows: Rows::default(),
+            rows_due: None,
             census: Census::default(),
             folded: BTreeSet::new(),
             filter: Filter::default(),
@@ -167,6 +177,11 @@ impl Model {
     /// True while something lies over the panes.
     pub const fn has_popup(&self) -> bool {
         self.popup.is_some()
+    }
+
+    /// Keys that are told over the panes, as they are bound here.
+    pub(crate) fn keys(&self, usual: &str) -> String {
+        self.options.keys.told(Context::Browse(self.pane), usual)
     }
 
     pub(crate) const fn glyphs(&self) -> Glyphs {
@@ -259,134 +274,29 @@ impl Model {
         }
     }
 
+    /// The time of which ages are told: of the past, its own.
+    pub(crate) fn told_at(&self) -> Timestamp {
+        let past = self.shown.as_deref().filter(|_| self.past.is_some());
+        past.map_or(self.now.wall, |past| past.at)
+    }
+
     /// Lists the fleet's rows anew; due when snapshot, filter or folding changed.
     pub(crate) fn relist(&mut self) {
+        let now = self.told_at();
         let sieve = Sieve {
             filter: &self.filter,
             problems: self.problems,
             folded: &self.folded,
             order: self.order,
             headings: self.overview,
+            now,
         };
-        self.rows = self.shown.as_deref().map(|view| Rows::new(view, sieve)).unwrap_or_default();
+        let shown = self.shown.as_deref();
+        self.rows = shown.map(|view| Rows::new(view, sieve)).unwrap_or_default();
+        let turns = shown.filter(|_| self.past.is_none());
+        let turns = turns.and_then(|view| Rows::until_changes(view, sieve));
+        self.rows_due = turns.map(|left| now.after(left));
         self.census = self.shown.as_deref().map(Census::of).unwrap_or_default();
         self.settle();
-    }
-
-    /// Finds every selection again; due after anything that moves rows or changes the screen.
-    pub(crate) fn settle(&mut self) {
-        for pane in Pane::ALL {
-            self.steer(pane, None);
-        }
-    }
-
-    /// Selects the place `to` of a pane's list, or finds its selection again.
-    pub(crate) fn steer(&mut self, pane: Pane, to: Option<usize>) {
-        let Some(view) = self.shown.clone() else { return };
-        let height = self.list_height(pane);
-        match pane {
-            Pane::Groups => move_to(
-                &mut self.groups,
-                to,
-                &Items {
-                    len: view.groups.len(),
-                    height,
-                    find: |id: &GroupId| view.groups.iter().position(|group| group.group == *id),
-                    name: |at: usize| view.groups.get(at).map(|group| group.group.clone()),
-                },
-            ),
-            Pane::Fleet => move_to(
-                &mut self.fleet,
-                to,
-                &Items {
-                    len: self.rows.len(),
-                    height,
-                    find: |id: &RowId| self.rows.find(&view, id),
-                    name: |at: usize| self.rows.id(&view, at),
-                },
-            ),
-            Pane::Passes => move_to(
-                &mut self.passes,
-                to,
-                &Items {
-                    len: view.passes.len(),
-                    height,
-                    find: |id: &PassNumber| view.passes.iter().position(|pass| pass.pass == *id),
-                    name: |at: usize| view.passes.get(at).map(|pass| pass.pass),
-                },
-            ),
-            Pane::Events => move_to(
-                &mut self.events,
-                to,
-                &Items {
-                    len: view.events.len(),
-                    height,
-                    find: |id: &u64| view.events.iter().position(|event| event.seq == *id),
-                    name: |at: usize| view.events.get(at).map(|event| event.seq),
-                },
-            ),
-            Pane::Holds => move_to(
-                &mut self.holds,
-                to,
-                &Items {
-                    len: view.holds.len(),
-                    height,
-                    find: |id: &HoldId| {
-                        view.holds.iter().position(|hold| hold.subject == id.0 && hold.code == id.1)
-                    },
-                    name: |at: usize| {
-                        view.holds.get(at).map(|hold| (hold.subject.clone(), hold.code))
-                    },
-                },
-            ),
-        }
-    }
-
-    /// How many rows of a pane's list are seen.
-    pub(crate) fn list_height(&self, pane: Pane) -> usize {
-        let layout = self.layout();
-        if pane == Pane::Fleet && self.overview {
-            let inside = layout.pane(pane, self.pane).map(|frame| layout.inside(frame));
-            return usize::from(layout::overview(inside.unwrap_or_default()).0.height)
-                .saturating_sub(1);
-        }
-        layout.list_height(pane, self.pane)
-    }
-
-    /// The first row of the focused list that is seen, and how long it is.
-    pub(crate) fn focus_top(&self) -> (usize, usize) {
-        let top = match self.pane {
-            Pane::Groups => self.groups.top(),
-            Pane::Fleet => self.fleet.top(),
-            Pane::Passes => self.passes.top(),
-            Pane::Events => self.events.top(),
-            Pane::Holds => self.holds.top(),
-        };
-        (top, self.focus_place().1)
-    }
-
-    /// Where the focused list stands, and how long it is.
-    pub(crate) fn focus_place(&self) -> (usize, usize) {
-        let view = self.shown.as_deref();
-        let count = |of: fn(&RunView) -> usize| view.map_or(0, of);
-        match self.pane {
-            Pane::Groups => (self.groups.at(), count(|view| view.groups.len())),
-            Pane::Fleet => (self.fleet.at(), self.rows.len()),
-            Pane::Passes => (self.passes.at(), count(|view| view.passes.len())),
-            Pane::Events => (self.events.at(), count(|view| view.events.len())),
-            Pane::Holds => (self.holds.at(), count(|view| view.holds.len())),
-        }
-    }
-}
-
-fn move_to<Id, F, N>(cursor: &mut Cursor<Id>, to: Option<usize>, items: &Items<F, N>)
-where
-    Id: Clone + PartialEq,
-    F: Fn(&Id) -> Option<usize>,
-    N: Fn(usize) -> Option<Id>,
-{
-    match to {
-        Some(to) => cursor.go(to, items),
-        None => cursor.settle(items),
     }
 }

@@ -1,9 +1,11 @@
 //! What the console is told once, at its start, and how the environment decides colours and glyphs.
 
+use super::keymap::Keymap;
 use crate::place::Place;
 
 /// How the console was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Options {
     /// Draw with ASCII alone.
     pub ascii: bool,
@@ -19,6 +21,10 @@ pub struct Options {
     pub who: String,
     /// Where the run is, for the commands that are shown.
     pub place: Place,
+    /// Which key means what.
+    pub keys: Keymap,
+    /// Wrap frames so that a terminal shows each at once.
+    pub sync: bool,
 }
 
 /// A palette.
@@ -33,11 +39,14 @@ pub enum Color {
 }
 
 impl Color {
-    /// Chooses by the values of `NO_COLOR` and `TERM`.
-    pub fn from_env(no_color: Option<&str>, term: Option<&str>) -> Self {
-        let refused = no_color.is_some_and(|value| !value.is_empty());
+    /// Chooses by the values of `NO_COLOR`, then `CLICOLOR_FORCE`, then `TERM`.
+    pub fn from_env(no_color: Option<&str>, forced: Option<&str>, term: Option<&str>) -> Self {
+        if no_color.is_some_and(|value| !value.is_empty()) {
+            return Self::Mono;
+        }
+        let forced = forced.is_some_and(|value| !value.is_empty() && value != "0");
         let plain = term.is_none_or(|term| term.is_empty() || term.ends_with("-m"));
-        if refused || plain { Self::Mono } else { Self::Sixteen }
+        if plain && !forced { Self::Mono } else { Self::Sixteen }
     }
 }
 
@@ -58,9 +67,16 @@ mod tests {
 
     #[test]
     fn an_empty_no_color_does_not_count() {
-        assert_eq!(Color::from_env(Some(""), Some("xterm")), Color::Sixteen);
-        assert_eq!(Color::from_env(Some("1"), Some("xterm")), Color::Mono);
-        assert_eq!(Color::from_env(None, None), Color::Mono);
+        assert_eq!(Color::from_env(Some(""), None, Some("xterm")), Color::Sixteen);
+        assert_eq!(Color::from_env(Some("1"), None, Some("xterm")), Color::Mono);
+        assert_eq!(Color::from_env(None, None, None), Color::Mono);
+    }
+
+    #[test]
+    fn colours_that_are_forced_give_way_to_a_refusal_alone() {
+        assert_eq!(Color::from_env(None, Some("1"), Some("vt220-m")), Color::Sixteen);
+        assert_eq!(Color::from_env(None, Some("0"), Some("vt220-m")), Color::Mono);
+        assert_eq!(Color::from_env(Some("1"), Some("1"), Some("xterm")), Color::Mono);
     }
 
     #[test]

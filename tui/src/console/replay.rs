@@ -31,7 +31,7 @@ pub async fn replay<E>(
 
 async fn play(player: &mut Player) -> Result<(), ConsoleError> {
     let mut signals = Signals::listen()?;
-    let mut screen = Screen::take()?;
+    let mut screen = Screen::take(player.syncs())?;
     let mut input = Input::start()?;
     player.advance();
     let mut plays = false;

@@ -6,7 +6,10 @@ use std::{
 };
 
 use driver::view::{GroupView, NodeView, RunView};
-use reconciler_core::id::{GroupId, LogicalNodeId};
+use reconciler_core::{
+    id::{GroupId, LogicalNodeId},
+    time::{Millis, Timestamp},
+};
 
 use super::{
     filter::{self, Filter},
@@ -61,11 +64,13 @@ pub(crate) struct Sieve<'a> {
     pub(crate) order: Order,
     /// The headings alone.
     pub(crate) headings: bool,
+    /// The time of which ages are told.
+    pub(crate) now: Timestamp,
 }
 
 impl Sieve<'_> {
     fn lets(&self, node: &NodeView) -> bool {
-        (!self.problems || filter::is_problem(node)) && self.filter.lets(node)
+        (!self.problems || filter::is_problem(node)) && self.filter.lets(node, self.now)
     }
 
     fn hides(&self, group: &GroupId) -> bool {
@@ -127,6 +132,14 @@ impl Rows {
             }
         }
         self.matching.saturating_sub(before)
+    }
+
+    /// How long until time alone changes which rows there are.
+    pub(crate) fn until_changes(view: &RunView, sieve: Sieve<'_>) -> Option<Millis> {
+        if !sieve.filter.counts_ages() {
+            return None;
+        }
+        view.nodes.iter().filter_map(|node| sieve.filter.until_changes(node, sieve.now)).min()
     }
 
     /// How many rows there are.

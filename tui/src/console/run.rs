@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::{
     files,
     link::{Ask, ConsoleLink, LinkState, Lost, Reply, Request},
-    message::{Cmd, Farewell, Moment, Msg},
+    message::{Cmd, Farewell, Moment, Msg, Perf},
     model::Model,
     options::Options,
     tape::Recorder,
@@ -62,7 +62,7 @@ pub async fn run(
     record: Option<File>,
 ) -> Result<(), ConsoleError> {
     let signals = Signals::listen()?;
-    let screen = Screen::take()?;
+    let screen = Screen::take(options.sync)?;
     let input = Input::start()?;
     let (width, height) = Screen::size()?;
     let recorder =
@@ -292,10 +292,17 @@ impl Console {
         }
         let (screen, model) = (&mut self.screen, &self.model);
         Screen::mouse(model.takes_mouse())?;
+        let (begun, sent) = (Instant::now(), Screen::sent());
         guarded(|| screen.paint(|frame| view::draw(model, frame)))?;
         self.painted = Some(Instant::now());
         let now = self.clock.now();
         self.fold_quietly(Msg::Painted(now));
+        if self.model.perf.is_some() {
+            let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let (keys, replies) = (self.input.len(), self.link.replies.len());
+            let bytes = Screen::sent().saturating_sub(sent);
+            self.fold_quietly(Msg::Perf(Perf { micros, bytes, keys, replies }));
+        }
         Ok(())
     }
 }

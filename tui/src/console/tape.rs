@@ -12,7 +12,13 @@ use std::{
 use driver::view::{Difference, RunDelta, RunView, diff};
 use serde::{Deserialize, Serialize};
 
-use super::{message::Msg, model::Model, options::Options, update::update};
+use super::{
+    keymap::{Keymap, Remap},
+    message::Msg,
+    model::Model,
+    options::Options,
+    update::update,
+};
 
 /// The version of the form; a record of another one is refused.
 pub const TAPE_VERSION: u32 = 1;
@@ -33,6 +39,9 @@ enum Line {
         embedded: bool,
         /// True if the console refused every edit.
         read_only: bool,
+        /// Keys that meant something else than usual.
+        #[serde(default)]
+        keys: Vec<Remap>,
     },
     /// A message.
     Msg {
@@ -81,8 +90,8 @@ impl Recorder {
     pub fn begin(file: File, options: &Options, (width, height): (u16, u16)) -> io::Result<Self> {
         let mut recorder = Self { file: BufWriter::new(file), last: None };
         let Options { embedded, read_only, .. } = *options;
-        let version = TAPE_VERSION;
-        recorder.write(&Line::Begin { version, width, height, embedded, read_only })?;
+        let (version, keys) = (TAPE_VERSION, options.keys.remaps().to_vec());
+        recorder.write(&Line::Begin { version, width, height, embedded, read_only, keys })?;
         Ok(recorder)
     }
 
@@ -155,12 +164,14 @@ impl Player {
             }
             text.clear();
         }
-        let Some(Line::Begin { version: TAPE_VERSION, embedded, read_only, .. }) = lines.first()
+        let Some(Line::Begin { version: TAPE_VERSION, embedded, read_only, keys, .. }) =
+            lines.first()
         else {
             return Err(TapeError::Unknown);
         };
+        let keys = Keymap::with(keys).map_err(|_foreign| TapeError::Unknown)?;
         // What a key did depends on how the console was started.
-        let options = Options { embedded: *embedded, read_only: *read_only, ..options };
+        let options = Options { embedded: *embedded, read_only: *read_only, keys, ..options };
         let model = Model::new(options.clone(), screen.0, screen.1);
         Ok(Self { lines, options, screen, at: 1, cut, last: None, model })
     }
@@ -168,6 +179,11 @@ impl Player {
     /// The console as it was.
     pub const fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// True if its frames are wrapped so that a terminal shows each at once.
+    pub const fn syncs(&self) -> bool {
+        self.options.sync
     }
 
     /// How far it is played, and how long it is.
@@ -245,7 +261,7 @@ impl Player {
     /// What happened last, in a word.
     pub fn told(&self) -> String {
         match self.at.checked_sub(1).and_then(|at| self.lines.get(at)) {
-            Some(Line::Msg { msg: Msg::Key(key, _) }) => format!("key {key:?}"),
+            Some(Line::Msg { msg: Msg::Key(key, _) }) => format!("key {key}"),
             Some(Line::Msg { msg: Msg::Snapshot(_) } | Line::Delta { .. }) => "snapshot".to_owned(),
             Some(Line::Msg { msg: Msg::Reply(_) }) => "reply".to_owned(),
             Some(Line::Msg { msg: Msg::LinkLost(_) }) => "link lost".to_owned(),
@@ -259,8 +275,9 @@ const fn is_event(line: &Line) -> bool {
     match line {
         Line::Begin { .. } => false,
         Line::Delta { .. } => true,
-        Line::Msg { msg } => {
-            !matches!(msg, Msg::Tick(_) | Msg::Painted(_) | Msg::Resize { .. } | Msg::Connecting)
-        }
+        Line::Msg { msg } => !matches!(
+            msg,
+            Msg::Tick(_) | Msg::Painted(_) | Msg::Perf(_) | Msg::Resize { .. } | Msg::Connecting
+        ),
     }
 }

@@ -27,7 +27,8 @@ pub(crate) fn next_wake(model: &Model) -> Option<Millis> {
         Link::Lagging(since) => Some(clock::until_age_changes(*since, now.wall)),
         Link::Connecting | Link::Live => None,
     };
-    [flash, link, of_header(model), of_fleet(model), of_holds(model), of_popup(model)]
+    let rows = model.rows_due.map(|due| due.since(now.wall));
+    [flash, link, rows, of_header(model), of_fleet(model), of_holds(model), of_popup(model)]
         .into_iter()
         .flatten()
         .min()

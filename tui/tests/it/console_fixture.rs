@@ -16,6 +16,7 @@ use reconciler_core::{
 };
 use tui::{
     console::{
+        keymap::Keymap,
         message::{Cmd, Key, Moment, Msg},
         model::Model,
         options::{Color, Options},
@@ -41,6 +42,8 @@ pub(crate) fn options() -> Options {
         offset: 0,
         who: "op:alice".to_owned(),
         place: Place::new("cluster.toml".as_ref(), None),
+        keys: Keymap::default(),
+        sync: true,
     }
 }
 
@@ -311,6 +314,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
         blocked: count(ChangeKind::Blocked),
         empty: groups.iter().all(|group| group.changes.is_empty()),
         drift: Vec::new(),
+        demand: None,
         groups,
     }
 }

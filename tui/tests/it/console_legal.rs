@@ -7,7 +7,7 @@ use tui::console::{
     stage::{Place, legal, letter, ribbon, track, word},
 };
 
-use crate::console_fixture::{node, run_view};
+use crate::console_fixture::{ago, node, run_view};
 
 const LETTERS: [char; 10] = ['.', 'N', 'L', 'E', 'B', 'H', 'd', 'F', '?', 'X'];
 
@@ -95,7 +95,8 @@ fn a_track_says_how_far_a_failed_or_held_node_came() {
 fn kept(filter: &str) -> Vec<String> {
     let filter = Filter::new(filter);
     let nodes = run_view().nodes;
-    nodes.iter().filter(|node| filter.lets(node)).map(|node| node.slot.to_string()).collect()
+    let now = ago(0);
+    nodes.iter().filter(|node| filter.lets(node, now)).map(|node| node.slot.to_string()).collect()
 }
 
 #[test]
@@ -115,6 +116,35 @@ fn a_filter_takes_words_and_keys_together() {
 fn a_half_typed_key_hides_nothing() {
     assert_eq!(kept("stage:").len(), 9);
     assert_eq!(kept("hold:").len(), 9);
+}
+
+#[test]
+fn a_filter_takes_patterns_ages_and_what_is_turned_round() {
+    assert_eq!(kept("re:^gpu-workers-1[01]$"), ["gpu-workers-10", "gpu-workers-11"]);
+    assert_eq!(kept("re:QUOTA|crash"), ["db-replica-0", "gpu-workers-11"]);
+    assert_eq!(kept("!re:^gpu").len(), kept("!gpu").len());
+    assert_eq!(kept("gpu").len() + kept("!gpu").len(), 9);
+    assert_eq!(kept("group:db !hold:yes"), ["db-replica-1"]);
+    let (old, young) = (kept("age>2h"), kept("age<2h"));
+    assert!(!old.is_empty() && !young.is_empty() && old.len() + young.len() == 9);
+    assert_eq!(kept("!age>2h"), young);
+}
+
+/// Nothing is hidden by what makes no sense, and it is told; what is only half typed is not even that.
+#[test]
+fn a_filter_that_makes_no_sense_hides_nothing_and_says_so() {
+    for bad in
+        ["re:(", "re:[z-a]", "age>5x", "age=5m", "stag:boot", "hold:perhaps", "re:(a{99}){99}{99}"]
+    {
+        let filter = Filter::new(bad);
+        assert!(filter.problem().is_some(), "{bad}");
+        assert!(filter.is_empty() && kept(bad).len() == 9, "{bad}");
+    }
+    for half in ["re:", "age>", "age>5", "!", "!stage:"] {
+        let filter = Filter::new(half);
+        assert!(filter.problem().is_none() && filter.is_empty(), "{half}: {filter:?}");
+    }
+    assert_eq!(kept("gpu re:(").len(), 4);
 }
 
 #[test]

@@ -73,6 +73,8 @@ fn refused_clearly(done: &Done, word: &str) {
     assert!(done.err.contains("error: "), "{done:?}");
     assert!(done.err.to_lowercase().contains(word), "{done:?}");
     assert!(!done.err.contains("panicked"), "{done:?}");
+    let told = done.err.matches("database or disk is full").count();
+    assert!(told <= 1, "a cause is told once: {done:?}");
 }
 
 /// A full disk: nothing is begun, neither by a first start nor by a change, and it goes on once there is room.

@@ -130,9 +130,11 @@ impl World {
     /// The program with `words`; `FILE` stands for the run's file.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_levelhead"));
-        for variable in ["LEVELHEAD_STATE_DIR", "LEVELHEAD_FILE", "RUST_LOG"] {
+        for variable in ["LEVELHEAD_STATE_DIR", "LEVELHEAD_FILE", "LEVELHEAD_CONFIG", "RUST_LOG"] {
             command.env_remove(variable);
         }
+        // The settings of whoever runs the tests are not those of the tests.
+        command.env("XDG_CONFIG_HOME", self.dir.path());
         command.current_dir(self.dir.path()).arg("--state-dir").arg(&self.state);
         command.stdin(Stdio::null());
         let file = &self.named;

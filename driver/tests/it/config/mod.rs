@@ -4,6 +4,7 @@ mod accept;
 mod files;
 mod fuzz;
 mod gates;
+mod guardrails;
 mod hints;
 mod hooks;
 mod probes;

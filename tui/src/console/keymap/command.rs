@@ -47,6 +47,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     shell("apply"),
     plain("back", See(Look::Backward)),
     shell("completions"),
+    shell("config"),
     shell("console"),
     plain("copy", See(Look::Copy)),
     plain("discard", Edit(Verb::Discard)),
@@ -75,6 +76,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     with("pass", "N", Some(See(Look::Pane(Pane::Passes)))),
     plain("passes", See(Look::Pane(Pane::Passes))),
     plain("pause", See(Look::Pause)),
+    plain("perf", See(Look::Perf)),
     plain("plan", Edit(Verb::Preview)),
     plain("present", Intent::Say(super::Say::Back)),
     plain("prior", See(Look::PriorMatch)),
@@ -118,7 +120,7 @@ pub(crate) fn named(word: &str) -> Option<&'static Command> {
 #[cfg(test)]
 mod tests {
     use super::{COMMANDS, named};
-    use crate::console::keymap::{Context, Intent, Look, bindings};
+    use crate::console::keymap::{Context, Intent, Keymap, Look};
     use crate::console::layout::Pane;
 
     /// Whatever a key does over the panes has a name, so that nothing must be known by heart.
@@ -135,7 +137,9 @@ mod tests {
         };
         for pane in Pane::ALL {
             for scope in Context::Browse(pane).scopes() {
-                for binding in bindings(*scope, false).filter(|it| !by_other_means(it.intent)) {
+                let map = Keymap::default();
+                let bound = map.bindings(*scope, false).map(|it| it.of);
+                for binding in bound.filter(|it| !by_other_means(it.intent)) {
                     let known = COMMANDS.iter().any(|it| it.bare == Some(binding.intent));
                     assert!(known, "{binding:?}");
                 }

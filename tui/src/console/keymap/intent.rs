@@ -92,6 +92,8 @@ pub(crate) enum Look {
     Zone,
     /// Take clicks and the wheel, or leave them to the terminal.
     Mouse,
+    /// What a frame costs, and what comes in.
+    Perf,
     /// The keys.
     Help,
     /// End.
@@ -194,6 +196,44 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
+    /// Every scope.
+    pub(crate) const ALL: [Self; 14] = [
+        Self::Counts,
+        Self::Holds,
+        Self::Browse,
+        Self::Letters,
+        Self::Scroll,
+        Self::Prompt,
+        Self::Typed,
+        Self::Answer,
+        Self::Entry,
+        Self::Reading,
+        Self::Choice,
+        Self::Asked,
+        Self::Leaving,
+        Self::Always,
+    ];
+
+    /// Its name in the file that binds other keys.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Counts => "counts",
+            Self::Holds => "holds",
+            Self::Browse => "panes",
+            Self::Prompt => "prompt",
+            Self::Typed => "typed",
+            Self::Answer => "answer",
+            Self::Reading => "reading",
+            Self::Choice => "choice",
+            Self::Asked => "asked",
+            Self::Leaving => "leaving",
+            Self::Entry => "entry",
+            Self::Letters => "letters",
+            Self::Scroll => "scroll",
+            Self::Always => "always",
+        }
+    }
+
     /// Its heading in the help.
     pub(crate) const fn title(self) -> &'static str {
         match self {
@@ -238,6 +278,23 @@ pub(crate) enum Context {
 }
 
 impl Context {
+    /// Every context.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Browse(Pane::Groups),
+        Self::Browse(Pane::Fleet),
+        Self::Browse(Pane::Passes),
+        Self::Browse(Pane::Events),
+        Self::Browse(Pane::Holds),
+        Self::Entry,
+        Self::Prompt,
+        Self::Typed,
+        Self::Answer,
+        Self::Reading,
+        Self::Choice,
+        Self::Asked,
+        Self::Leaving,
+    ];
+
     /// What has the keys at present.
     pub(crate) fn of(model: &Model) -> Self {
         match &model.popup {

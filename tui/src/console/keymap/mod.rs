@@ -2,8 +2,10 @@
 
 mod command;
 mod intent;
+mod map;
+mod names;
 mod table;
 
 pub(crate) use command::{COMMANDS, COUNT, GROUP, SUBJECT, UPDATE, named};
 pub(crate) use intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
-pub(crate) use table::{bindings, intent};
+pub use map::{Keymap, Remap, RemapError};

@@ -1,10 +1,10 @@
 //! The table of keys.
 
-use super::intent::{App, Context, Intent, Look, Move, Say, Scope, Typing, Verb};
+use super::intent::{App, Intent, Look, Move, Say, Scope, Typing, Verb};
 use crate::console::{layout::Pane, message::Key};
 
 /// One line of the table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
     /// Where it holds.
     pub(crate) scope: Scope,
@@ -39,7 +39,7 @@ use Intent as I;
 use Key::{Char, Ctrl};
 use Scope as S;
 
-static TABLE: &[Binding] = &[
+pub(super) static TABLE: &[Binding] = &[
     bind(S::Counts, &[Char('+')], "+ -", I::Edit(Verb::Nudge(1)), "one more, one fewer", "want"),
     bind(S::Counts, &[Char('-')], "", I::Edit(Verb::Nudge(-1)), "", ""),
     bind(S::Counts, &[Char('>')], "> <", I::Edit(Verb::Nudge(10)), "ten more, ten fewer", ""),
@@ -78,7 +78,7 @@ static TABLE: &[Binding] = &[
         &[Char('/')],
         "/",
         I::Look(Look::Filter),
-        "filter: words, stage: group: hold:yes",
+        "filter: words, re: stage: group: hold: age> !",
         "filter",
     ),
     bind(
@@ -272,50 +272,17 @@ static TABLE: &[Binding] = &[
     ),
 ];
 
-/// What `key` means in `context`.
-pub(crate) fn intent(context: Context, key: Key) -> Option<Intent> {
-    let bound = context.scopes().iter().find_map(|scope| {
-        let mut own = TABLE.iter().filter(|binding| binding.scope == *scope);
-        own.find(|binding| binding.keys.contains(&key)).map(|binding| binding.intent)
-    });
-    match (bound, key) {
-        (Some(intent), _) => Some(intent),
-        (None, Key::Char(c)) if context.takes_text() => Some(Intent::Text(Typing::Char(c))),
-        (None, _) => None,
-    }
-}
-
-/// The bindings of a scope that an operator may use, in the order of the table.
-pub(crate) fn bindings(scope: Scope, read_only: bool) -> impl Iterator<Item = &'static Binding> {
-    TABLE.iter().filter(move |binding| binding.scope == scope && !(read_only && binding.edits))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CONTEXTS: [Context; 13] = [
-        Context::Browse(Pane::Groups),
-        Context::Browse(Pane::Fleet),
-        Context::Browse(Pane::Passes),
-        Context::Browse(Pane::Events),
-        Context::Browse(Pane::Holds),
-        Context::Entry,
-        Context::Prompt,
-        Context::Typed,
-        Context::Answer,
-        Context::Reading,
-        Context::Choice,
-        Context::Asked,
-        Context::Leaving,
-    ];
+    use crate::console::keymap::{Context, Keymap};
 
     #[test]
     fn no_key_means_two_things_in_one_context() {
-        for context in CONTEXTS {
+        for context in Context::ALL {
             let mut seen: Vec<Key> = Vec::new();
             for scope in context.scopes() {
-                for key in bindings(*scope, false).flat_map(|binding| binding.keys) {
+                for key in TABLE.iter().filter(|it| it.scope == *scope).flat_map(|it| it.keys) {
                     assert!(!seen.contains(key), "{key:?} twice in {context:?}");
                     seen.push(*key);
                 }
@@ -327,8 +294,7 @@ mod tests {
     fn reserved_keys_are_never_bound_and_erasing_is_never_a_verb() {
         for binding in TABLE {
             for key in binding.keys {
-                let reserved = ['a', 'b', 's', 'q', '\\'].map(Ctrl);
-                assert!(!reserved.contains(key), "{key:?}");
+                assert!(!key.is_reserved(), "{key:?}");
                 assert!(*key != Key::Backspace || binding.intent == Intent::Text(Typing::Erase));
             }
         }
@@ -337,8 +303,10 @@ mod tests {
     #[test]
     fn a_text_field_takes_every_letter() {
         for c in ('a'..='z').chain('0'..='9').chain(['-', ' ', '/', '?']) {
-            assert_eq!(intent(Context::Typed, Char(c)), Some(Intent::Text(Typing::Char(c))));
-            assert_eq!(intent(Context::Entry, Char(c)), Some(Intent::Text(Typing::Char(c))));
+            for context in [Context::Typed, Context::Entry] {
+                let typed = Keymap::default().intent(context, Char(c));
+                assert_eq!(typed, Some(Intent::Text(Typing::Char(c))));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
     panic,
     sync::{
         Once,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -29,20 +29,38 @@ use super::clipboard;
 
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(false);
+/// True if frames are wrapped so that the terminal shows each at once.
+static SYNCS: AtomicBool = AtomicBool::new(true);
+static SENT: AtomicU64 = AtomicU64::new(0);
 static HOOK: Once = Once::new();
 
 thread_local! {
     static IN_CONSOLE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Standard output, and how much went there.
+struct Counted(Stdout);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.0.write(bytes)?;
+        SENT.fetch_add(u64::try_from(written).unwrap_or(u64::MAX), Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// The terminal while the console has it.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<Counted>>,
 }
 
 impl Screen {
     /// Takes the terminal, if there is one that can move its cursor.
-    pub(crate) fn take() -> io::Result<Self> {
+    pub(crate) fn take(syncs: bool) -> io::Result<Self> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         if dumb || !io::stdout().is_terminal() {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
@@ -50,8 +68,9 @@ impl Screen {
         HOOK.call_once(install_hook);
         // The palette alone decides on colours; left to itself the library resets reverse video under NO_COLOR.
         force_color_output(true);
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        let terminal = Terminal::new(CrosstermBackend::new(Counted(io::stdout())))?;
         let mut screen = Self { terminal };
+        SYNCS.store(syncs, Ordering::SeqCst);
         screen.enter()?;
         Ok(screen)
     }
@@ -78,6 +97,11 @@ impl Screen {
         restore()
     }
 
+    /// Bytes of frames so far.
+    pub(crate) fn sent() -> u64 {
+        SENT.load(Ordering::Relaxed)
+    }
+
     /// The size in columns and rows.
     pub(crate) fn size() -> io::Result<(u16, u16)> {
         size()
@@ -87,7 +111,7 @@ impl Screen {
     /// its cursor and waits for the answer, which the thread that reads keys would take away from it.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         execute!(io::stdout(), Clear(ClearType::All))?;
-        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(Counted(io::stdout())))?;
         Ok(())
     }
 
@@ -101,9 +125,14 @@ impl Screen {
 
     /// Paints one frame; only what changed is sent.
     pub(crate) fn paint(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        queue!(io::stdout(), BeginSynchronizedUpdate)?;
+        let syncs = SYNCS.load(Ordering::SeqCst);
+        if syncs {
+            queue!(io::stdout(), BeginSynchronizedUpdate)?;
+        }
         let painted = self.terminal.draw(draw).map(|_frame| ());
-        queue!(io::stdout(), EndSynchronizedUpdate)?;
+        if syncs {
+            queue!(io::stdout(), EndSynchronizedUpdate)?;
+        }
         io::stdout().flush()?;
         painted
     }
@@ -122,8 +151,13 @@ fn restore() -> io::Result<()> {
         return Ok(());
     }
     let mouse = Screen::mouse(false);
-    let shown = execute!(io::stdout(), EndSynchronizedUpdate, LeaveAlternateScreen, Show);
-    disable_raw_mode().and(shown).and(mouse)
+    let ended = if SYNCS.load(Ordering::SeqCst) {
+        queue!(io::stdout(), EndSynchronizedUpdate)
+    } else {
+        Ok(())
+    };
+    let shown = execute!(io::stdout(), LeaveAlternateScreen, Show);
+    disable_raw_mode().and(ended).and(shown).and(mouse)
 }
 
 /// Runs the console's own code, so that a panic in it gives the terminal back first.
@@ -179,7 +213,7 @@ mod tests {
         if std::env::var_os(CHILD).is_none() {
             return;
         }
-        let mut screen = Screen::take().unwrap();
+        let mut screen = Screen::take(true).unwrap();
         Screen::mouse(true).unwrap();
         screen.paint(|frame| frame.render_widget(Blank, frame.area())).unwrap();
         guarded(|| panic!("the console broke"));

@@ -66,6 +66,11 @@ impl Input {
         self.events.recv().await
     }
 
+    /// How many events wait.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
     /// An event that is there already.
     pub(crate) fn waiting(&mut self) -> Option<KeyEvent> {
         self.events.try_recv().ok()

@@ -14,7 +14,7 @@ use crate::console::{
     filter::Filter,
     keymap::{Intent, Look, Say, Verb},
     layout::Pane,
-    message::Cmd,
+    message::{Cmd, Perf},
     model::{Model, RowId},
     popup::{Entry, Popup},
     rows::Row,
@@ -98,6 +98,7 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
             model.relist();
         }
         Look::Pause => pause(model),
+        Look::Perf => model.perf = if model.perf.is_some() { None } else { Some(Perf::default()) },
         Look::Help => model.popup = Some(Popup::Help { top: 0 }),
         Look::Quit => return popup::quit(model),
     }
@@ -128,7 +129,8 @@ fn follow(model: &mut Model) {
 /// Selects the next node in the list of those that match, one way or the other.
 fn matching(model: &mut Model, way: isize) {
     if model.filter.is_empty() && !model.problems {
-        return model.flash("there is no filter: / types one");
+        let key = model.keys("/");
+        return model.flash(format!("there is no filter: {key} types one"));
     }
     focus(model, Pane::Fleet);
     let mut at = model.fleet.at();

@@ -30,7 +30,8 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Cmd> {
         return Vec::new();
     }
     let Some(command) = named(name) else {
-        model.flash(format!("there is no command {name}; ? lists the keys, Tab completes"));
+        let help = model.keys("?");
+        model.flash(format!("there is no command {name}; {help} lists the keys, Tab completes"));
         return Vec::new();
     };
     if command.in_shell {
@@ -49,8 +50,13 @@ fn with(model: &mut Model, name: &str, rest: &str) -> Vec<Cmd> {
     match name {
         "scale" => scale(model, rest),
         "filter" => {
+            let filter = Filter::new(rest);
+            if let Some(problem) = filter.problem() {
+                model.flash(problem.to_owned());
+                return Vec::new();
+            }
             focus(model, Pane::Fleet);
-            filter_by(model, Filter::new(rest));
+            filter_by(model, filter);
         }
         "sort" => match SortKey::ALL.into_iter().find(|key| key.name() == rest) {
             Some(key) => {
@@ -105,7 +111,8 @@ fn scale(model: &mut Model, rest: &str) {
     };
     if may_edit(model) {
         model.draft.set(&group, live, want);
-        model.flash(format!("drafted: {group} {live}->{want}; p shows its plan"));
+        let key = model.keys("p");
+        model.flash(format!("drafted: {group} {live}->{want}; {key} shows its plan"));
     }
 }
 

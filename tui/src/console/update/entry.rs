@@ -24,8 +24,13 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         (Entry::Command { text }, Intent::Text(Typing::Erase)) if text.is_empty() => {}
         (entry, Intent::Text(Typing::Char(c))) => model.entry = Some(typed(entry, c)),
         (entry, Intent::Text(Typing::Erase)) => model.entry = Some(erased(entry)),
-        (Entry::Filter { text, .. }, Intent::Say(Say::Accept)) => {
-            filter_by(model, Filter::new(&text));
+        (Entry::Filter { text, before }, Intent::Say(Say::Accept)) => {
+            let filter = Filter::new(&text);
+            if let Some(problem) = filter.problem() {
+                model.flash(problem.to_owned());
+                model.entry = Some(Entry::Filter { text, before });
+            }
+            filter_by(model, filter);
         }
         (Entry::Filter { before, .. }, Intent::Say(Say::Back)) => {
             filter_by(model, Filter::new(&before));

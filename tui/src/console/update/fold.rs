@@ -53,6 +53,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.dirty = true;
             replied(model, reply);
         }
+        // It is shown with the next frame: a frame for what the last one cost would never end.
+        Msg::Perf(perf) => model.perf = model.perf.map(|_| perf),
         Msg::Hangup => return vec![Cmd::Quit(Farewell::HungUp)],
         Msg::Terminate(signal) => return vec![Cmd::Quit(Farewell::Signal(signal))],
         Msg::Stop => return vec![Cmd::Suspend],
@@ -81,6 +83,9 @@ fn tick(model: &mut Model, now: Moment) {
     let back = now.wall < model.now.wall;
     let stale = wake::next_wake(model).is_some_and(|due| back || steady.max(wall) >= due);
     model.now = now;
+    if model.rows_due.is_some_and(|due| back || now.wall >= due) {
+        model.relist();
+    }
     if model.flash.as_ref().is_some_and(|flash| now.mono > flash.until) {
         model.flash = None;
         model.dirty = true;

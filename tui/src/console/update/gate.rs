@@ -7,7 +7,10 @@ pub(super) fn may_edit(model: &mut Model) -> bool {
     if model.options.read_only {
         model.flash("read-only: this console was started so");
     } else if model.past.is_some() {
-        model.flash("this is the past: nothing changes from here; Esc leads to the present");
+        let key = model.keys("Esc");
+        model.flash(format!(
+            "this is the past: nothing changes from here; {key} leads to the present"
+        ));
     } else if !model.is_linked() {
         model.flash("no link to the driver: edits wait, the draft is kept");
     } else {

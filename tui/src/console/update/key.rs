@@ -4,7 +4,7 @@ use reconciler_core::time::Millis;
 
 use super::{browse, entry, plan, popup, recover, release, write_back};
 use crate::console::{
-    keymap::{self, App, Context, Intent},
+    keymap::{App, Context, Intent},
     message::{Cmd, Farewell, Key, Moment},
     model::Model,
     popup::Popup,
@@ -16,7 +16,7 @@ const TWICE: Millis = Millis::new(2_000);
 /// Acts on a key.
 pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
     let context = Context::of(model);
-    let Some(intent) = keymap::intent(context, key) else { return Vec::new() };
+    let Some(intent) = model.options.keys.intent(context, key) else { return Vec::new() };
     if let Intent::App(app) = intent {
         return match app {
             App::Interrupt => interrupt(model, at),
@@ -55,6 +55,8 @@ fn suspend(model: &mut Model, at: Moment) -> Vec<Cmd> {
         return vec![Cmd::Suspend];
     }
     model.last_suspend = Some(at.mono);
-    model.flash("the driver lives in this process and would stop too; Ctrl-Z again does it");
+    let key = model.keys("Ctrl-Z");
+    model
+        .flash(format!("the driver lives in this process and would stop too; {key} again does it"));
     Vec::new()
 }

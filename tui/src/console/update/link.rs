@@ -26,6 +26,9 @@ pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
         release::interrupt(model, "another driver took over");
         recover::interrupt(model);
     }
+    let before = model.live.as_ref().filter(|old| !other_run && old.pass < view.pass);
+    let apart = before.map_or(0, |old| view.pass.get().saturating_sub(old.pass.get()));
+    model.skipped = model.skipped.saturating_add(apart.saturating_sub(1));
     let gone = model.draft.follow(&view);
     if let Some(group) = gone.first() {
         model.flash(format!("{group} is gone: its draft was dropped"));

@@ -6,7 +6,7 @@ use reconciler_core::id::Generation;
 use super::{copy, gate::may_edit, scroll::scroll};
 use crate::console::{
     confirm::{Barrier, Button, Confirmed, Ladder, Press, Prompt},
-    keymap::{Intent, Look, Say, Typing},
+    keymap::{Context, Intent, Look, Say, Typing},
     layout::Tier,
     message::{Cmd, Moment},
     model::Model,
@@ -145,17 +145,19 @@ fn confirm(model: &mut Model, press: Press, at: Moment) -> Vec<Cmd> {
             Vec::new()
         }
         Err(Barrier::TooLittle) => {
-            model.flash(demand(&ladder));
+            let told = demand(model, &ladder);
+            model.flash(told);
             Vec::new()
         }
     }
 }
 
-fn demand(ladder: &Ladder) -> String {
+fn demand(model: &Model, ladder: &Ladder) -> String {
+    let key = |usual| model.options.keys.told(Context::of(model), usual);
     match ladder {
         Ladder::Nothing => "there is nothing to apply".to_owned(),
-        Ladder::Press => "press a, or Tab and Enter".to_owned(),
-        Ladder::Yes => "this destroys nodes: press y".to_owned(),
+        Ladder::Press => format!("press {}, or {} and {}", key("a"), key("Tab"), key("Enter")),
+        Ladder::Yes => format!("this wants a yes: press {}", key("y")),
         Ladder::Name(name) => format!("type {name} to enable apply"),
     }
 }

@@ -37,11 +37,12 @@ fn lines(model: &Model, view: &RunView) -> String {
             view.groups.iter().map(row).collect()
         }
         Pane::Fleet => {
+            let now = model.told_at();
             let row = |node: &NodeView| {
                 let word = stage::word_of(node);
                 format!("{}  {word}  {}  {}", node.slot, node.ribbon, node.reason)
             };
-            view.nodes.iter().filter(|node| model.filter.lets(node)).map(row).collect()
+            view.nodes.iter().filter(|node| model.filter.lets(node, now)).map(row).collect()
         }
         Pane::Passes => {
             let row = |pass: &PassView| {

@@ -34,7 +34,8 @@ pub(super) fn filter_by(model: &mut Model, filter: Filter) {
 /// Opens what there is to know of a node.
 pub(super) fn detail(model: &mut Model, slot: LogicalNodeId) {
     if model.past.is_some() {
-        model.flash("details are of the present: Esc leads there");
+        let key = model.keys("Esc");
+        model.flash(format!("details are of the present: {key} leads there"));
         return;
     }
     model.popup = Some(Popup::Detail { slot, top: 0 });

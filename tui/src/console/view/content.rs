@@ -1,7 +1,7 @@
 //! What a box over the panes shows: a title, lines that scroll, and a foot that stays.
 
 use super::paint::Line;
-use crate::console::palette::Role;
+use crate::console::{keymap::Context, model::Model, palette::Role};
 
 /// What a box shows.
 pub(super) struct Content {
@@ -14,10 +14,14 @@ pub(super) struct Content {
 }
 
 /// A blank line and one that names keys.
-pub(super) fn keys(keys: &[(&str, &str)]) -> Vec<Line> {
+///
+/// They are given as they are bound usually, and told as they are bound here.
+pub(super) fn keys(model: &Model, keys: &[(&str, &str)]) -> Vec<Line> {
     let mut line = Line::default();
+    let context = Context::of(model);
     for (key, what) in keys {
-        line = line.and(Role::Strong, *key).and(Role::Plain, format!(" {what}   "));
+        let key = model.options.keys.told(context, key);
+        line = line.and(Role::Strong, key).and(Role::Plain, format!(" {what}   "));
     }
     vec![Line::default(), line]
 }

@@ -13,7 +13,7 @@ const NAME_WIDTH: usize = 11;
 
 /// The box of a slot.
 pub(super) fn content(model: &Model, slot: &LogicalNodeId, width: usize) -> Content {
-    let foot = keys(&[("Esc", "close"), ("j k", "scroll"), ("c", "copy")]);
+    let foot = keys(model, &[("Esc", "close"), ("j k", "scroll"), ("c", "copy")]);
     let title = format!("Node {slot}");
     let Some(node) = model.node(slot) else {
         let body = vec![Line::of(Role::Faint, "this slot is gone")];
@@ -42,7 +42,7 @@ fn facts(model: &Model, node: &NodeView) -> Vec<(&'static str, String)> {
         None => "now".to_owned(),
     });
     let mut facts = vec![
-        ("why", node.reason.clone()),
+        ("why", model.options.place.text(&node.reason)),
         ("stage", format!("{track}  {} (reached {})", node.stage.as_str(), node.reached.as_str())),
         (
             "since",

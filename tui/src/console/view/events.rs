@@ -50,7 +50,7 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
 fn whole(model: &Model, view: &RunView, width: usize) -> Vec<String> {
     let event = view.events.get(model.events.at()).filter(|_| model.wraps);
     event.map_or_else(Vec::new, |event| {
-        let text = Ink::of(model).clean(&event.text);
+        let text = Ink::of(model).clean(&model.options.place.text(&event.text));
         text::wrap(&text, width.saturating_sub(INDENT).max(1))
     })
 }

@@ -30,7 +30,9 @@ fn message(model: &Model) -> Option<Line> {
     // What is being typed is seen, whatever there is to tell.
     match &model.entry {
         Some(Entry::Filter { text, .. }) => {
-            return Some(Line::of(Role::Strong, format!(" /{text}_")));
+            let line = Line::of(Role::Strong, format!(" /{text}_"));
+            let problem = model.filter.problem().map(|it| format!("  {it}")).unwrap_or_default();
+            return Some(line.and(Role::Bad, problem));
         }
         Some(Entry::Command { text }) => return Some(command(model, text)),
         Some(Entry::Count { group, text }) => {
@@ -40,7 +42,7 @@ fn message(model: &Model) -> Option<Line> {
     }
     let flash = model.flash.as_ref();
     let told = flash.map(|flash| Line::of(Role::Draft, format!(" {}", flash.text)));
-    told.or_else(|| draft(model)).or_else(|| file(model))
+    told.or_else(|| perf(model)).or_else(|| draft(model)).or_else(|| file(model))
 }
 
 /// A command as it is typed, and what it can go on with.
@@ -52,6 +54,21 @@ fn command(model: &Model, text: &str) -> Line {
     let all = names.iter().map(|name| name.rsplit(' ').next().unwrap_or(name));
     let line = line.and(Role::Faint, all.collect::<Vec<_>>().join(" "));
     line.and(Role::Faint, takes.map(|takes| format!(" {takes}")).unwrap_or_default())
+}
+
+/// What the last frame cost.
+fn perf(model: &Model) -> Option<Line> {
+    let perf = model.perf?;
+    let text = format!(
+        " frame {}.{:03} ms  {} bytes  {} passes unseen  waiting: {} keys, {} answers",
+        perf.micros / 1_000,
+        perf.micros % 1_000,
+        perf.bytes,
+        model.skipped,
+        perf.keys,
+        perf.replies
+    );
+    Some(Line::of(Role::Faint, text))
 }
 
 fn draft(model: &Model) -> Option<Line> {
@@ -68,8 +85,9 @@ fn draft(model: &Model) -> Option<Line> {
             format!("{group} conflict {base}->{want} (now {live})")
         });
     }
+    let key = model.keys("p");
     let text =
-        format!(" draft: {}. Nothing changes until you plan (p) and apply.", parts.join(", "));
+        format!(" draft: {}. Nothing changes until you plan ({key}) and apply.", parts.join(", "));
     Some(Line::of(Role::Draft, text))
 }
 
@@ -102,11 +120,11 @@ fn keys(model: &Model) -> Line {
     let mut line = Line::of(Role::Plain, " ");
     let looks_only = model.options.read_only || model.past.is_some();
     for scope in Context::of(model).scopes() {
-        for binding in keymap::bindings(*scope, looks_only) {
-            if !binding.hint.is_empty() {
+        for bound in model.options.keys.bindings(*scope, looks_only) {
+            if !bound.of.hint.is_empty() {
                 line = line
-                    .and(Role::Strong, binding.shown)
-                    .and(Role::Plain, format!(" {}  ", binding.hint));
+                    .and(Role::Strong, &bound.shown)
+                    .and(Role::Plain, format!(" {}  ", bound.of.hint));
             }
         }
     }

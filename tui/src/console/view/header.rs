@@ -116,7 +116,8 @@ fn as_of(model: &Model, view: &RunView) -> String {
     let woken = view.passes.first().map(|pass| format!(", woken by {}", pass.trigger));
     let woken = woken.unwrap_or_default();
     let (time, zone) = (model.zone().of_day(view.at), model.zone().name());
-    format!(" as of {time} {zone}{woken}: [ ] go on, Esc the present ")
+    let (on, home) = (model.keys("[ ]"), model.keys("Esc"));
+    format!(" as of {time} {zone}{woken}: {on} go on, {home} the present ")
 }
 
 fn badge(line: Line, view: &RunView, gap: &str) -> Line {

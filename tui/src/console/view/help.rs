@@ -5,39 +5,21 @@ use super::{
     paint::Line,
 };
 use crate::console::{
-    keymap::{self, Context, Scope},
+    keymap::{Context, Scope},
     model::Model,
     palette::Role,
     text,
 };
 
-const OTHERS: [Scope; 14] = [
-    Scope::Counts,
-    Scope::Holds,
-    Scope::Browse,
-    Scope::Letters,
-    Scope::Scroll,
-    Scope::Prompt,
-    Scope::Typed,
-    Scope::Answer,
-    Scope::Entry,
-    Scope::Reading,
-    Scope::Choice,
-    Scope::Asked,
-    Scope::Leaving,
-    Scope::Always,
-];
-
 /// The box of the help.
 pub(super) fn content(model: &Model) -> Content {
     let here = Context::Browse(model.pane).scopes();
-    let rest = OTHERS.iter().filter(|scope| !here.contains(scope));
+    let rest = Scope::ALL.iter().filter(|scope| !here.contains(scope));
     let mut body = Vec::new();
     let mut before = "";
     for scope in here.iter().chain(rest) {
-        let mut shown = keymap::bindings(*scope, model.options.read_only)
-            .filter(|binding| !binding.what.is_empty())
-            .peekable();
+        let bound = model.options.keys.bindings(*scope, model.options.read_only);
+        let mut shown = bound.filter(|bound| !bound.of.what.is_empty()).peekable();
         if shown.peek().is_none() {
             continue;
         }
@@ -46,15 +28,15 @@ pub(super) fn content(model: &Model) -> Content {
             body.push(Line::of(Role::Strong, before));
         }
         for binding in shown {
-            let keys = format!("  {}", text::cell(binding.shown, 14));
-            body.push(Line::of(Role::Strong, keys).and(Role::Plain, binding.what));
+            let keys = format!("  {}", text::cell(&binding.shown, 14));
+            body.push(Line::of(Role::Strong, keys).and(Role::Plain, binding.of.what));
         }
     }
     body.extend(legend());
     Content {
         title: format!("Keys in pane {}", model.pane.title()),
         body,
-        foot: keys(&[("?", "close"), ("j k", "scroll")]),
+        foot: keys(model, &[("?", "close"), ("j k", "scroll")]),
     }
 }
 

@@ -6,6 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::paint::{Ink, Line, Pen, lines};
 use crate::console::{
     clock,
+    keymap::Context,
     layout::{self, Pane},
     model::Model,
     palette::Role,
@@ -47,11 +48,15 @@ pub(super) fn draw(model: &Model, view: &RunView, buf: &mut Buffer, area: Rect) 
 fn explain(model: &Model, hold: &HoldView, area: Rect) -> Vec<Line> {
     let ink = Ink::of(model);
     let room = usize::from(area.width).saturating_sub(2);
+    let key = |usual| model.options.keys.told(Context::Browse(Pane::Holds), usual);
+    let (release, open) = (key("r"), key("v"));
+    let ways =
+        format!(" {release} releases it here, {open} shows open operations; or leave it with:");
     let mut out = vec![
-        Line::of(Role::Faint, " r releases it here, v shows open operations; or leave it with:"),
+        Line::of(Role::Faint, ways),
         Line::of(Role::Strong, format!(" > {}", model.options.place.command(&hold.way_out))),
     ];
-    let what = text::wrap(&ink.clean(&hold.text), room);
+    let what = text::wrap(&ink.clean(&model.options.place.text(&hold.text)), room);
     out.extend(what.into_iter().map(|line| Line::of(Role::Plain, format!(" {line}"))));
     out
 }

@@ -12,7 +12,7 @@ use crate::console::{model::Model, palette::Role, popup::Operations, text};
 /// The box of open operations.
 pub(super) fn content(model: &Model, operations: &Operations, width: usize) -> Content {
     let ink = Ink::of(model);
-    let close = || keys(&[("Esc", "close")]);
+    let close = || keys(model, &[("Esc", "close")]);
     let title = "Open operations".to_owned();
     match operations {
         Operations::Asking { .. } => {
@@ -20,7 +20,7 @@ pub(super) fn content(model: &Model, operations: &Operations, width: usize) -> C
             Content { title, body, foot: close() }
         }
         Operations::Refused(refusal) => {
-            let mut content = outcome::refused(ink, "Open operations", refusal, width);
+            let mut content = outcome::refused(model, "Open operations", refusal, width);
             content.foot = close();
             content
         }
@@ -29,7 +29,8 @@ pub(super) fn content(model: &Model, operations: &Operations, width: usize) -> C
             Content { title, body, foot: close() }
         }
         Operations::Choice { list, at } => {
-            let foot = keys(&[("j k", "choose"), ("Enter", "show its plan"), ("Esc", "close")]);
+            let foot =
+                keys(model, &[("j k", "choose"), ("Enter", "show its plan"), ("Esc", "close")]);
             Content { title, body: listed(ink, list, *at, width), foot }
         }
     }

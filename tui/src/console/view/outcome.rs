@@ -14,7 +14,7 @@ pub(super) fn busy(model: &Model, what: &str, since: Moment) -> Content {
     Content {
         title: String::new(),
         body: vec![Line::of(Role::Busy, format!("{what}, {age}"))],
-        foot: keys(&[("Esc", "look elsewhere; what was sent goes on")]),
+        foot: keys(model, &[("Esc", "look elsewhere; what was sent goes on")]),
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) fn asking(model: &Model, since: Moment) -> Content {
     Content {
         title: "Plan".to_owned(),
         body: vec![Line::of(Role::Busy, format!("planning, {age}"))],
-        foot: keys(&[("Esc", "never mind")]),
+        foot: keys(model, &[("Esc", "never mind")]),
     }
 }
 
@@ -34,19 +34,20 @@ pub(super) fn waiting(model: &Model, since: Moment) -> Content {
     Content {
         title: "Applying".to_owned(),
         body: vec![Line::of(Role::Busy, format!("sent to the driver, {age}"))],
-        foot: keys(&[("Esc", "look elsewhere; the apply goes on")]),
+        foot: keys(model, &[("Esc", "look elsewhere; the apply goes on")]),
     }
 }
 
 /// What it was made from has moved.
-pub(super) fn stale(ink: Ink, refusal: &Refusal, width: usize) -> Content {
-    let mut content = refused(ink, "Stale", refusal, width);
-    content.foot = keys(&[("r", "plan my draft again"), ("Esc", "keep the draft")]);
+pub(super) fn stale(model: &Model, refusal: &Refusal, width: usize) -> Content {
+    let mut content = refused(model, "Stale", refusal, width);
+    content.foot = keys(model, &[("r", "plan my draft again"), ("Esc", "keep the draft")]);
     content
 }
 
 /// It is not allowed, or did not work.
-pub(super) fn refused(ink: Ink, title: &str, refusal: &Refusal, width: usize) -> Content {
+pub(super) fn refused(model: &Model, title: &str, refusal: &Refusal, width: usize) -> Content {
+    let ink = Ink::of(model);
     let mut body = wrapped(ink, Role::Bad, &refusal.message, width);
     for moved in &refusal.moved {
         body.extend(wrapped(ink, Role::Plain, &format!("- {moved}"), width));
@@ -55,17 +56,18 @@ pub(super) fn refused(ink: Ink, title: &str, refusal: &Refusal, width: usize) ->
     if let Some(hint) = &refusal.hint {
         body.extend(wrapped(ink, Role::Plain, hint, width));
     }
-    let foot = keys(&[("r", "plan again"), ("Esc", "keep the draft")]);
+    let foot = keys(model, &[("r", "plan again"), ("Esc", "keep the draft")]);
     Content { title: title.to_owned(), body, foot }
 }
 
 /// The link broke while it was under way.
-pub(super) fn unknown(ink: Ink, why: &str, width: usize) -> Content {
+pub(super) fn unknown(model: &Model, why: &str, width: usize) -> Content {
+    let ink = Ink::of(model);
     let told = "The driver may or may not have taken the plan, and decides alone. When the link is back, \
                 the generation in the header tells; until then do not apply again.";
     let mut body = wrapped(ink, Role::Bad, &format!("outcome unknown: {why}"), width);
     body.extend(wrapped(ink, Role::Plain, told, width));
-    Content { title: "Unknown".to_owned(), body, foot: keys(&[("Esc", "close")]) }
+    Content { title: "Unknown".to_owned(), body, foot: keys(model, &[("Esc", "close")]) }
 }
 
 fn wrapped(ink: Ink, role: Role, content: &str, width: usize) -> Vec<Line> {

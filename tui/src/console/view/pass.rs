@@ -19,7 +19,7 @@ const MOVES_MAX: usize = 200;
 
 /// The box of a pass.
 pub(super) fn content(model: &Model, pass: PassNumber, width: usize) -> Content {
-    let foot = keys(&[("[ ]", "pass before, after"), ("c", "copy"), ("Esc", "close")]);
+    let foot = keys(model, &[("[ ]", "pass before, after"), ("c", "copy"), ("Esc", "close")]);
     let title = format!("Pass {pass}");
     let live = model.live.as_deref();
     let found = live.and_then(|live| Some((live, past::age_of(live, pass)?)));

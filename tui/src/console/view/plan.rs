@@ -8,6 +8,7 @@ use super::{
 };
 use crate::console::{
     confirm::{Button, Ladder, Prompt},
+    keymap::Context,
     layout::Tier,
     model::Model,
     palette::Role,
@@ -23,6 +24,7 @@ pub(super) fn content(model: &Model, prompt: &Prompt, width: usize) -> Content {
     let plan = &prompt.plan;
     let mut body = summary(plan, width);
     body.extend(identity(model, plan, width));
+    body.extend(demanded(ink, plan, width));
     let mut room = CHANGES_MAX;
     for group in
         plan.groups.iter().filter(|group| group.from != group.to || !group.changes.is_empty())
@@ -98,6 +100,13 @@ fn summary(plan: &PlanView, width: usize) -> Vec<Line> {
     out
 }
 
+/// Why guardrails want more than the hash, in the words of the file.
+fn demanded(ink: Ink, plan: &PlanView, width: usize) -> Vec<Line> {
+    let reasons = plan.demand.iter().flat_map(|demand| &demand.reasons);
+    let text = |reason: &String| text::wrap(&format!("guardrail: {}", ink.clean(reason)), width);
+    reasons.flat_map(text).map(|line| Line::of(Role::Strong, line)).collect()
+}
+
 fn heading(group: &PlanGroupView) -> Line {
     let counts = if group.from == group.to {
         format!("  {}", group.to)
@@ -132,30 +141,40 @@ fn foot(model: &Model, prompt: &Prompt, width: usize) -> Vec<Line> {
     let live = model.live.as_ref().map(|view| view.generation).filter(|live| *live != base);
     let mut out = if model.layout().tier == Tier::Minimal { vec![] } else { vec![Line::default()] };
     if let Some(live) = live {
-        let key = if prompt.wants_name() { "Ctrl-R" } else { "r" };
+        let key = key_of(model, if prompt.wants_name() { "Ctrl-R" } else { "r" });
         let text = format!("STALE: the shape moved from gen {base} to {live}. {key} plans again.");
         out.extend(text::wrap(&text, width).into_iter().map(|line| Line::of(Role::Bad, line)));
         return out;
     }
-    let demand = text::wrap(&demand(prompt), width);
+    let demand = text::wrap(&demand(model, prompt), width);
     out.extend(demand.into_iter().map(|line| Line::of(Role::Strong, line)));
     if let Ladder::Name(name) = &prompt.ladder {
         let shown = text::cell(&format!("{}_", prompt.typed), name.len().saturating_add(1));
         let field = Line::of(Role::Plain, "Type ").and(Role::Strong, name).and(Role::Plain, ": [");
         out.push(field.and(Role::Draft, shown).and(Role::Plain, "]"));
     }
-    out.push(buttons(prompt));
+    out.push(buttons(model, prompt));
     out
 }
 
-fn demand(prompt: &Prompt) -> String {
+fn key_of(model: &Model, usual: &str) -> String {
+    model.options.keys.told(Context::of(model), usual)
+}
+
+fn demand(model: &Model, prompt: &Prompt) -> String {
     let plan = &prompt.plan;
+    let (apply, yes) = (key_of(model, "a"), key_of(model, "y"));
     let changes = plan.groups.iter().flat_map(|group| &group.changes);
     let ready = changes.filter(|it| it.kind == ChangeKind::Destroy && it.ready).count();
     match &prompt.ladder {
         Ladder::Nothing => "Nothing to apply: what exists is what is wanted.".to_owned(),
-        Ladder::Press => "Destroys nothing. Press a to apply.".to_owned(),
-        Ladder::Yes => format!("Destroys {}, none of them ready. Press y to apply.", plan.destroy),
+        Ladder::Press => format!("Destroys nothing. Press {apply} to apply."),
+        Ladder::Yes if plan.destroy == 0 => {
+            format!("A guardrail asks for a yes. Press {yes} to apply.")
+        }
+        Ladder::Yes => {
+            format!("Destroys {}, none of them ready. Press {yes} to apply.", plan.destroy)
+        }
         Ladder::Name(_) => grave(plan, ready),
     }
 }
@@ -173,6 +192,9 @@ fn grave(plan: &PlanView, ready: usize) -> String {
             parts.push(format!("{verb} {count}"));
         }
     }
+    if parts.is_empty() && plan.demand.is_some() {
+        return "A guardrail asks for a name.".to_owned();
+    }
     if parts.is_empty() {
         return "Leaves a group without any node.".to_owned();
     }
@@ -182,10 +204,11 @@ fn grave(plan: &PlanView, ready: usize) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-fn buttons(prompt: &Prompt) -> Line {
+fn buttons(model: &Model, prompt: &Prompt) -> Line {
+    let cancel = key_of(model, "Esc");
     let mark = |here: bool| if here { "*" } else { " " };
     let (key, ready) = match &prompt.ladder {
-        Ladder::Nothing => return Line::of(Role::Strong, "[ Close Esc ]"),
+        Ladder::Nothing => return Line::of(Role::Strong, format!("[ Close {cancel} ]")),
         Ladder::Press => ("a", true),
         Ladder::Yes => ("y", true),
         Ladder::Name(name) => ("Enter", prompt.typed == *name),
@@ -193,6 +216,7 @@ fn buttons(prompt: &Prompt) -> Line {
     let on_apply = if prompt.wants_name() { ready } else { prompt.button == Button::Apply };
     let role = if ready { Role::Strong } else { Role::Faint };
     let disabled = if ready { "" } else { "(disabled)" };
-    Line::of(Role::Strong, format!("[ Cancel Esc ]{} ", mark(!on_apply)))
+    let key = key_of(model, key);
+    Line::of(Role::Strong, format!("[ Cancel {cancel} ]{} ", mark(!on_apply)))
         .and(role, format!("[ Apply {key} ]{}{disabled}", mark(on_apply)))
 }

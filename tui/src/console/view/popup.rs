@@ -101,7 +101,6 @@ fn parts(place: Rect, content: &Content) -> (Rect, Rect) {
 }
 
 fn content(model: &Model, popup: &Popup, width: usize) -> Content {
-    let ink = Ink::of(model);
     match popup {
         Popup::Help { .. } => help::content(model),
         Popup::Detail { slot, .. } => detail::content(model, slot, width),
@@ -114,10 +113,10 @@ fn content(model: &Model, popup: &Popup, width: usize) -> Content {
             PlanStage::Prompt(prompt) => plan::content(model, prompt, width),
             PlanStage::Asking { since, .. } => outcome::asking(model, *since),
             PlanStage::Waiting { since, .. } => outcome::waiting(model, *since),
-            PlanStage::Stale(refusal) => outcome::stale(ink, refusal, width),
-            PlanStage::Refused(refusal) => outcome::refused(ink, "Refused", refusal, width),
-            PlanStage::Failed(refusal) => outcome::refused(ink, "Failed", refusal, width),
-            PlanStage::Unknown { why, .. } => outcome::unknown(ink, why, width),
+            PlanStage::Stale(refusal) => outcome::stale(model, refusal, width),
+            PlanStage::Refused(refusal) => outcome::refused(model, "Refused", refusal, width),
+            PlanStage::Failed(refusal) => outcome::refused(model, "Failed", refusal, width),
+            PlanStage::Unknown { why, .. } => outcome::unknown(model, why, width),
         },
     }
 }
@@ -137,7 +136,7 @@ fn write_back(model: &Model, width: usize) -> Content {
     Content {
         title: "Write the live counts into the file?".to_owned(),
         body,
-        foot: keys(&[("y", "write"), ("Esc", "leave the file alone")]),
+        foot: keys(model, &[("y", "write"), ("Esc", "leave the file alone")]),
     }
 }
 
@@ -159,6 +158,6 @@ fn quit(model: &Model, width: usize) -> Content {
     Content {
         title: "Quit?".to_owned(),
         body: body.collect(),
-        foot: keys(&[("y", "quit"), ("Esc", "stay")]),
+        foot: keys(model, &[("y", "quit"), ("Esc", "stay")]),
     }
 }

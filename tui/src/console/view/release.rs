@@ -6,6 +6,7 @@ use super::{
     paint::{Ink, Line},
 };
 use crate::console::{
+    keymap::Context,
     layout::Tier,
     model::Model,
     palette::Role,
@@ -15,7 +16,6 @@ use crate::console::{
 
 /// The box of a release.
 pub(super) fn content(model: &Model, subject: &str, stage: &ReleaseStage, width: usize) -> Content {
-    let ink = Ink::of(model);
     let title = format!("Release {subject}?");
     match stage {
         ReleaseStage::Looking { since, .. } => {
@@ -26,12 +26,12 @@ pub(super) fn content(model: &Model, subject: &str, stage: &ReleaseStage, width:
             Content { title, ..outcome::busy(model, "sent to the driver", *since) }
         }
         ReleaseStage::Refused(refusal) => {
-            let foot = keys(&[("r", "look again"), ("Esc", "close")]);
-            Content { foot, ..outcome::refused(ink, "Not released", refusal, width) }
+            let foot = keys(model, &[("r", "look again"), ("Esc", "close")]);
+            Content { foot, ..outcome::refused(model, "Not released", refusal, width) }
         }
         ReleaseStage::Unknown(why) => {
-            let foot = keys(&[("r", "look again"), ("Esc", "close")]);
-            Content { foot, ..outcome::unknown(ink, why, width) }
+            let foot = keys(model, &[("r", "look again"), ("Esc", "close")]);
+            Content { foot, ..outcome::unknown(model, why, width) }
         }
     }
 }
@@ -68,9 +68,10 @@ fn prompted(model: &Model, prompt: &ReleasePrompt, title: String, width: usize) 
     let role = if ready { Role::Strong } else { Role::Faint };
     let state = if ready { "*" } else { " (disabled)" };
     let cancel = if ready { " " } else { "*" };
+    let key = |usual| model.options.keys.told(Context::Typed, usual);
     foot.push(
-        Line::of(Role::Strong, format!("[ Cancel Esc ]{cancel} "))
-            .and(role, format!("[ Release Enter ]{state}")),
+        Line::of(Role::Strong, format!("[ Cancel {} ]{cancel} ", key("Esc")))
+            .and(role, format!("[ Release {} ]{state}", key("Enter"))),
     );
     Content { title, body, foot }
 }
