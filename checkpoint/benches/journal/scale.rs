@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::Path,
     time::{Duration, Instant},
 };
@@ -40,9 +41,9 @@ pub(crate) fn engine(dir: &Path) -> Duration {
     start.elapsed() / u32::try_from(ROUNDS).unwrap()
 }
 
-/// Fills a journal with finished operations of as many steps as are asked for; gives the longest wait of one commit.
-fn fill(journal: &mut Journal) -> (u64, Duration) {
-    let (mut done, mut operation, mut worst) = (0, 0, Duration::ZERO);
+/// Fills a journal with finished operations of as many steps as are asked for.
+fn fill(journal: &mut Journal) -> u64 {
+    let (mut done, mut operation) = (0, 0);
     while done < steps() {
         operation += 1;
         let base = 1_000_000 + done;
@@ -68,29 +69,19 @@ fn fill(journal: &mut Journal) -> (u64, Duration) {
             ..Commit::default()
         };
         for commit in [begun, ended] {
-            let start = Instant::now();
             keep(journal, commit).unwrap();
-            worst = worst.max(start.elapsed());
         }
         done += NODES;
     }
-    (done, worst)
+    done
 }
 
-/// SD7 and SD9: a restart after many finished steps beside reading the file, and a chain after them.
+/// SD7 and SD9: a restart after many finished steps beside reading as many records back, and a chain after them.
 pub(crate) fn after_many(dir: &Path, floor: Duration, empty: Duration) {
     let (mut journal, _) = open(dir);
-    let (done, worst) = fill(&mut journal);
+    let done = fill(&mut journal);
     drop(journal);
-    let file = dir.join("journal.db");
-    let once = || {
-        let start = Instant::now();
-        let bytes = fs::read(&file).unwrap();
-        let sum = bytes.iter().fold(0_u64, |sum, byte| sum.rotate_left(5) ^ u64::from(*byte));
-        std::hint::black_box(sum);
-        start.elapsed()
-    };
-    let read = median((0..5).map(|_| once()).collect());
+    let read = read_back(&dir.join("plain"), done);
     let restart = || {
         let start = Instant::now();
         drop(open(dir));
@@ -99,7 +90,7 @@ pub(crate) fn after_many(dir: &Path, floor: Duration, empty: Duration) {
     let restart = median((0..5).map(|_| restart()).collect());
     let times = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     println!(
-        "SD7 restart after {done} finished steps        {restart:>9.1?}, {:.1} x reading the file ({read:.1?}); bar 10 at a million",
+        "SD7 restart after {done} finished steps        {restart:>9.1?}, {:.1} x reading as many records back ({read:.1?}); bar 10",
         times(restart, read)
     );
     // The chains of a journal that is not empty have numbers of their own.
@@ -110,10 +101,73 @@ pub(crate) fn after_many(dir: &Path, floor: Duration, empty: Duration) {
         times(grown, empty),
         measured.time / u32::try_from(measured.steps).unwrap()
     );
+    let (waits, syncs) = stalls(dir, done + 4_000_000);
     println!(
-        "SD9 the longest wait of a commit meanwhile    {worst:>9.1?}, {:.1} raw syncs; bar 5",
-        times(worst, floor)
+        "SD9 the longest wait of {} steps more      {:>9.1?}, {:.1} raw syncs; of as many raw syncs {:.1}; bar 5",
+        waits.len(),
+        longest(&waits),
+        times(longest(&waits), floor),
+        times(longest(&syncs), floor)
     );
+    let rare = |all: &[Duration]| times(all[all.len() - all.len() / 1_000 - 1], floor);
+    println!(
+        "    one in a thousand of them waits            {:.1} raw syncs; of as many raw syncs {:.1}",
+        rare(&waits),
+        rare(&syncs)
+    );
+}
+
+/// The floor of SD7: reading `records` of 256 bytes back from a plain log, each checked by a sum over its words.
+fn read_back(file: &Path, records: u64) -> Duration {
+    const LEN: usize = 256;
+    fs::write(file, vec![0x5a; LEN * usize::try_from(records).unwrap()]).unwrap();
+    let once = || {
+        let start = Instant::now();
+        let bytes = fs::read(file).unwrap();
+        let sum = |record: &[u8]| {
+            let words =
+                record.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+            words.fold(0_u64, |sum, word| sum.rotate_left(5) ^ word)
+        };
+        std::hint::black_box(bytes.chunks_exact(LEN).map(sum).fold(0, u64::wrapping_add));
+        start.elapsed()
+    };
+    let taken = median((0..5).map(|_| once()).collect());
+    fs::remove_file(file).unwrap();
+    taken
+}
+
+fn longest(all: &[Duration]) -> Duration {
+    all.last().copied().unwrap_or_default()
+}
+
+/// The waits of single steps while the history is full, so that something goes with whatever comes, and those of as
+/// many appends with their syncs on the same disk in the same minute; both in order.
+fn stalls(dir: &Path, first: u64) -> (Vec<Duration>, Vec<Duration>) {
+    const CHAINS: u64 = 500;
+    let (mut journal, recovered) = open(dir);
+    let mut file = fs::File::create(dir.join("raw")).unwrap();
+    let (mut waits, mut syncs) = (Vec::new(), Vec::new());
+    for round in 0..CHAINS {
+        let operation = recovered.next_operation.get() + round;
+        let open = Commit { operations: vec![opened(operation)], ..Commit::default() };
+        keep(&mut journal, open).unwrap();
+        for wave in 0..=super::STEPS {
+            let commit = wave_commit(&journal, operation, wave, 1, first + round * super::STEPS);
+            let start = Instant::now();
+            keep(&mut journal, commit).unwrap();
+            waits.push(start.elapsed());
+        }
+        for _ in 0..=super::STEPS {
+            let start = Instant::now();
+            file.write_all(&[0x5a; 1_024]).unwrap();
+            file.sync_data().unwrap();
+            syncs.push(start.elapsed());
+        }
+    }
+    waits.sort_unstable();
+    syncs.sort_unstable();
+    (waits, syncs)
 }
 
 /// SD10: what a step takes of the file before anything is compacted, and how much of that is what was sent.
