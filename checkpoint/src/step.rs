@@ -84,6 +84,11 @@ impl StepRow {
         WrittenStep { step: self.step, action: self.command, inverse: self.inverse }
     }
 
+    /// What its failure was, if one is noted that this program knows.
+    pub fn failed(&self) -> Option<FailureKind> {
+        self.failure.as_deref()?.parse().ok()
+    }
+
     /// The row of an intent that is being written.
     pub(crate) fn pending(intent: &Intent, direction: Direction, at: Timestamp) -> Self {
         let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());

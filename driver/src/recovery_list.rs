@@ -141,6 +141,8 @@ fn step_view(step: &StepRow, nth: u32) -> RecoveryStepView {
             step.checkpoint.as_ref().map(|c| (c.to_string(), c.mark.row())),
         ),
         failure: step.failure.as_deref().map(str::to_owned),
+        retry: step.failed().map(|kind| kind.retry().as_str().to_owned()),
+        recovery: step.failed().map(|kind| kind.remedy().as_str().to_owned()),
         result: step.result.to_string(),
         started_at: step.started_at,
         finished_at: step.finished_at,

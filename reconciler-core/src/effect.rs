@@ -1,7 +1,7 @@
 //! What a command becomes on its way to a provider, and what comes back.
 
 use alloc::{boxed::Box, vec::Vec};
-use core::fmt;
+use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +166,22 @@ impl Certainty {
 }
 
 impl FailureClass {
+    /// Every class; the pause that a provider may ask for is none in this list.
+    pub const ALL: [Self; 12] = [
+        Self::Auth,
+        Self::Quota,
+        Self::Capacity,
+        Self::RateLimited { retry_after: Millis::ZERO },
+        Self::NotFound,
+        Self::Invalid,
+        Self::Unavailable,
+        Self::TimedOut,
+        Self::Crashed,
+        Self::Workload,
+        Self::Fenced,
+        Self::Withdrawn,
+    ];
+
     /// Its name in the journal.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -197,6 +213,27 @@ pub struct FailureKind {
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.class.as_str(), self.certainty.as_str())
+    }
+}
+
+/// A text that names no kind of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no kind of failure is called so")]
+pub struct UnknownFailure;
+
+impl FromStr for FailureKind {
+    type Err = UnknownFailure;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (class, certainty) = text.split_once('/').ok_or(UnknownFailure)?;
+        let class = FailureClass::ALL.into_iter().find(|known| known.as_str() == class);
+        let certainty = [Certainty::Definite, Certainty::Ambiguous]
+            .into_iter()
+            .find(|known| known.as_str() == certainty);
+        class
+            .zip(certainty)
+            .map(|(class, certainty)| Self { class, certainty })
+            .ok_or(UnknownFailure)
     }
 }
 

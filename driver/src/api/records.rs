@@ -184,6 +184,8 @@ fn step_view(row: &StepRow) -> OperationStepView {
         action: row.command.as_str().to_owned(),
         checkpoint: told(&row.checkpoint),
         failure: row.failure.as_deref().map(str::to_owned),
+        retry: row.failed().map(|kind| kind.retry().as_str().to_owned()),
+        recovery: row.failed().map(|kind| kind.remedy().as_str().to_owned()),
         result: row.result.to_string(),
         started_at: row.started_at,
         finished_at: row.finished_at,

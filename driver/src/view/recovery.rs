@@ -152,6 +152,13 @@ pub struct RecoveryStepView {
     /// What its failure was, as `CLASS/CERTAINTY`; nothing where no call of it failed, or it succeeded in the end.
     #[serde(default)]
     pub failure: Option<String>,
+    /// Whether the same is asked again after that failure: `never`, `safe-after-observation` or
+    /// `resume-from-checkpoint`.
+    #[serde(default)]
+    pub retry: Option<String>,
+    /// What brings its operation on after it: `none` but the retry, `reobserve`, `resume` or `compensate`.
+    #[serde(default)]
+    pub recovery: Option<String>,
     /// What was said of its result, cleaned.
     pub result: String,
     /// When its intent was written.

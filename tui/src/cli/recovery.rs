@@ -162,7 +162,12 @@ fn show(context: &Context, id: OperationId) -> Outcome {
 
 fn step(step: &RecoveryStepView) -> String {
     let inverse = step.inverse.as_deref().unwrap_or("nothing");
-    let failed = step.failure.as_ref().map(|kind| format!(", failed as {kind}"));
+    let failed = step.failure.as_ref().map(|kind| {
+        let (retry, recovery) = (step.retry.as_deref(), step.recovery.as_deref());
+        let known =
+            retry.zip(recovery).map(|(retry, then)| format!(" (retry {retry}, then {then})"));
+        format!(", failed as {kind}{}", known.unwrap_or_default())
+    });
     let said = if step.result.is_empty() { String::new() } else { format!(": {}", step.result) };
     format!(
         "  step {} {} {}.{} {} (try {}, undone by {inverse}) {}{}{said}",
