@@ -6,7 +6,7 @@ use checkpoint::record::ShapeSource;
 use reconciler_core::{
     desired::ClusterShape,
     id::{Fence, LogicalNodeId, PassNumber},
-    observed::ClusterState,
+    observed::{ClusterState, NodeRecord},
     ownership::Shortage,
     reconcile::{Outlook, ReconcilePlan, Standing, outlook, standing},
     time::Timestamp,
@@ -51,9 +51,13 @@ impl Published {
         self.observed
     }
 
-    /// How long from `now` on until something falls due by itself, as the end of a backoff.
-    pub fn due_in(&self, now: Timestamp) -> Option<std::time::Duration> {
-        self.due.map(|at| std::time::Duration::from_millis(at.since(now).get()))
+    /// How long from `now` on until the first node that backs off is tried again; nothing if none does. Costs the
+    /// number of nodes.
+    pub fn retry_in(&self, now: Timestamp) -> Option<std::time::Duration> {
+        let records = self.cluster.groups().flat_map(|(_, group)| group.records());
+        let until = |record: &Arc<NodeRecord>| record.backoff.not_before.filter(|at| *at > now);
+        let first = records.filter_map(until).min();
+        first.map(|at| std::time::Duration::from_millis(at.since(now).get()))
     }
 
     /// The counts alone: costs the number of groups.

@@ -102,7 +102,7 @@ fn stand(published: &Arc<Published>) -> Stand {
     Stand {
         state: published.state(),
         counts: (standing.ready, standing.want, standing.held),
-        due: published.due_in(driver::system_clock()()),
+        retry: published.retry_in(driver::system_clock()()),
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct Stand {
     pub(crate) state: RunState,
     /// Nodes that are ready, wanted, and held.
     pub(crate) counts: (u32, u32, u32),
-    /// How long until something falls due by itself, as the end of a backoff.
-    pub(crate) due: Option<Duration>,
+    /// How long until the first node that backs off is tried again.
+    pub(crate) retry: Option<Duration>,
 }
 
 impl Notifier {
@@ -120,7 +120,7 @@ fn watchdog() -> Option<Duration> {
 }
 
 /// One line for people: never success while something is held, failed or waits.
-fn line(Stand { state, counts: (ready, want, held), due }: Stand) -> String {
+fn line(Stand { state, counts: (ready, want, held), retry }: Stand) -> String {
     let word = match state {
         RunState::Converged => "converged",
         RunState::Converging => "converging",
@@ -128,9 +128,10 @@ fn line(Stand { state, counts: (ready, want, held), due }: Stand) -> String {
         RunState::Unattended => "unattended",
     };
     let held = if held > 0 { format!(", {held} held") } else { String::new() };
-    let due = due.filter(|_| state != RunState::Converged);
-    let due = due.map_or_else(String::new, |due| format!(", next try in {} s", due.as_secs()));
-    format!("{word}: {ready} of {want} ready{held}{due}")
+    let retry = retry.filter(|_| state != RunState::Converged);
+    let retry =
+        retry.map_or_else(String::new, |wait| format!(", next try in {} s", wait.as_secs()));
+    format!("{word}: {ready} of {want} ready{held}{retry}")
 }
 
 #[cfg(test)]
@@ -144,10 +145,10 @@ mod tests {
     /// R186: held and backing off are said, and are not success.
     #[test]
     fn a_status_names_what_is_held_and_the_next_try() {
-        let due = Some(Duration::from_secs(12));
-        let stand = Stand { state: RunState::Converging, counts: (3, 5, 1), due };
+        let retry = Some(Duration::from_secs(12));
+        let stand = Stand { state: RunState::Converging, counts: (3, 5, 1), retry };
         assert_eq!(line(stand), "converging: 3 of 5 ready, 1 held, next try in 12 s");
-        let stand = Stand { state: RunState::Converged, counts: (5, 5, 0), due };
+        let stand = Stand { state: RunState::Converged, counts: (5, 5, 0), retry };
         assert_eq!(line(stand), "converged: 5 of 5 ready");
     }
 }

@@ -93,6 +93,9 @@ fn a_status_is_no_success_while_a_node_backs_off() {
         all.iter().any(|message| message.contains("next try in") || message.contains("1 held"))
     });
     assert!(all.iter().all(|message| !message.contains("converged: 1")), "{all:?}");
+    // Nothing has failed yet, and no deadline of a step under way is a try.
+    let first = all.iter().find(|message| message.contains("STATUS=")).unwrap();
+    assert!(!first.contains("next try"), "{first}");
     send(&driver, Signal::TERM);
     assert_eq!(code(ended(&mut driver)), 143);
 }
