@@ -10,5 +10,5 @@ mod stream;
 mod value;
 
 pub use read::{ReadError, read};
-pub use stream::{Members, push_num, write_object};
+pub use stream::{Members, push_list, push_num, write_object};
 pub use value::{Canon, Key};

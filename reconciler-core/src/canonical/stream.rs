@@ -65,16 +65,7 @@ impl Members<'_> {
         write: impl Fn(&mut String, T),
     ) {
         self.begin(name);
-        self.out.push('[');
-        for (n, item) in items.into_iter().enumerate() {
-            if n > 0 {
-                self.out.push(',');
-            }
-            self.out.push('"');
-            write(self.out, item);
-            self.out.push('"');
-        }
-        self.out.push(']');
+        push_list(self.out, items, write);
     }
 
     /// A member that is any value.
@@ -106,6 +97,24 @@ impl Members<'_> {
         self.out.push_str(name);
         self.out.push_str("\":");
     }
+}
+
+/// Appends a list of texts without anything to escape, each of which `write` appends.
+pub fn push_list<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    write: impl Fn(&mut String, T),
+) {
+    out.push('[');
+    for (n, item) in items.into_iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        out.push('"');
+        write(out, item);
+        out.push('"');
+    }
+    out.push(']');
 }
 
 /// Appends a number in decimal digits.

@@ -1,14 +1,17 @@
 //! One step of a plan: what it does, what must hold first, what holds afterwards, and what undoes it (R81).
 
-use alloc::string::{String, ToString};
-use core::{fmt, str::FromStr};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::{fmt, ops::Range, str::FromStr};
 
 use super::{
     after::After,
     key::{KeyRef, StepKey, push_key},
 };
 use crate::{
-    canonical::write_object,
+    canonical::{push_list, write_object},
     desired::HookPoint,
     effect::{ActionKind, CommandKind},
     id::{AttemptId, IdError, IdempotencyKey, LogicalNodeId, RevisionDigest, SessionId},
@@ -134,20 +137,85 @@ impl PlanStep {
     }
 
     /// Writes the step as a canonical value; `spec` is the place of its revision in the plan.
-    pub(super) fn write(&self, out: &mut String, spec: usize) {
+    pub(super) fn write(&self, out: &mut String, spec: usize, frames: &mut Frames) {
+        let kind = Kind {
+            action: self.action,
+            requires: self.requires,
+            brings: self.brings,
+            timeout: self.timeout,
+            inverse: self.inverse,
+            session: self.session,
+            spec,
+        };
+        let Some(frame) = frames.0.iter().find(|frame| frame.kind == kind) else {
+            let frame = self.write_whole(out, kind);
+            if frames.0.len() < FRAMES_MAX {
+                frames.0.push(frame);
+            }
+            return;
+        };
+        out.push_str("{\"after\":");
+        push_list(out, &self.after, |out, key| key.push(out));
+        out.push_str(",\"attempt\":\"");
+        self.attempt.uuid.push(out);
+        out.push_str(&frame.middle);
+        push_key(out, &self.slot, self.attempt.ordinal, self.action);
+        out.push_str(&frame.end);
+    }
+
+    /// Writes every member; gives back what of the text any other step of this kind has as well.
+    fn write_whole(&self, out: &mut String, kind: Kind) -> Frame {
+        let (mut attempt, mut key) = (0, 0..0);
         write_object(out, |members| {
             members.list("after", &self.after, |out, key| key.push(out));
-            members.plain("attempt", |out| self.attempt.uuid.push(out));
+            members.plain("attempt", |out| {
+                self.attempt.uuid.push(out);
+                attempt = out.len();
+            });
             members.plain("brings", |out| self.brings.push(out));
             members.text_if_any("inverse", self.inverse.map(CommandKind::as_str));
-            members
-                .plain("key", |out| push_key(out, &self.slot, self.attempt.ordinal, self.action));
+            members.plain("key", |out| {
+                let start = out.len();
+                push_key(out, &self.slot, self.attempt.ordinal, self.action);
+                key = start..out.len();
+            });
             members.plain("requires", |out| self.requires.push(out));
             members.num_if_any("session", self.session.map(SessionId::get));
-            members.num("spec", u64::try_from(spec).unwrap_or(u64::MAX));
+            members.num("spec", u64::try_from(kind.spec).unwrap_or(u64::MAX));
             members.num("timeout-ms", self.timeout.get());
         });
+        let part = |range: Range<usize>| out.get(range).unwrap_or_default().to_string();
+        Frame { kind, middle: part(attempt..key.start), end: part(key.end..out.len()) }
     }
+}
+
+/// How many frames are kept: a plan has few kinds of steps, unless each of its nodes is in a session of its own.
+const FRAMES_MAX: usize = 16;
+
+/// What the text of steps has in common: a plan has many, which mostly differ in their names alone.
+#[derive(Debug, Default)]
+pub(super) struct Frames(Vec<Frame>);
+
+/// The text of one kind of step around its names.
+#[derive(Debug)]
+struct Frame {
+    kind: Kind,
+    /// Between the attempt and the key.
+    middle: String,
+    /// Behind the key.
+    end: String,
+}
+
+/// All of a step that is in its text beside its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    action: ActionKind,
+    requires: Condition,
+    brings: Condition,
+    timeout: Millis,
+    inverse: Option<CommandKind>,
+    session: Option<SessionId>,
+    spec: usize,
 }
 
 /// What undoes a step (clarification of actions and inverses in the design); what a hook did, nothing does.

@@ -14,7 +14,7 @@ use super::{
     header::{PLAN_SCHEMA, PlanHeader},
     impact::Impact,
     key::StepKey,
-    step::PlanStep,
+    step::{Frames, PlanStep},
 };
 use crate::{
     canonical::{Canon, ReadError, read, write_object},
@@ -92,10 +92,12 @@ pub(super) fn write_plan(
     }
     write("],\"steps\":[");
     let places: BTreeMap<_, usize> = specs.keys().zip(0..).collect();
+    let mut frames = Frames::default();
     for (n, step) in steps.iter().enumerate() {
         part.clear();
         part.push_str(if n > 0 { "," } else { "" });
-        step.write(&mut part, places.get(&step.revision).copied().unwrap_or(usize::MAX));
+        let spec = places.get(&step.revision).copied().unwrap_or(usize::MAX);
+        step.write(&mut part, spec, &mut frames);
         write(&part);
     }
     write("]}");
