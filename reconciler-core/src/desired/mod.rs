@@ -2,6 +2,7 @@
 
 mod gate;
 mod group;
+mod groups;
 mod guardrail;
 mod hooks;
 mod policy;
@@ -17,6 +18,7 @@ pub use group::{
     BootSpec, DesiredNodeShape, JoinMode, LogicalNodeSpec, NodeSpec, RunNodeGroupSpec,
     VerifyCommand,
 };
+pub(crate) use groups::Brief;
 pub use guardrail::{Deed, Demand, Guardrail};
 pub use hooks::{Hook, HookPoint, Hooks};
 pub use policy::{GroupKind, Policy, RestartPolicy, Timeouts};

@@ -8,7 +8,10 @@ use alloc::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{GateError, Guardrail, LogicalNodeSpec, NodeSpec, Power, RunNodeGroupSpec, gate};
+use super::{
+    Brief, GateError, Guardrail, LogicalNodeSpec, NodeSpec, Power, RunNodeGroupSpec, gate,
+    groups::Groups,
+};
 use crate::{
     id::{AttemptOrdinal, Generation, GroupId, LogicalNodeId, RunName, Uuid},
     limits,
@@ -67,7 +70,7 @@ pub struct ClusterShape {
     pub uuid: Uuid,
     /// Rises with every change of content.
     pub generation: Generation,
-    groups: BTreeMap<GroupId, Arc<RunNodeGroupSpec>>,
+    groups: Groups,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     guardrails: Vec<Guardrail>,
 }
@@ -102,7 +105,7 @@ impl ClusterShape {
             return Err(ShapeError::TooManyNodes(nodes));
         }
         gate::check(&map)?;
-        Ok(Self { run, uuid, generation, groups: map, guardrails: Vec::new() })
+        Ok(Self { run, uuid, generation, groups: map.into(), guardrails: Vec::new() })
     }
 
     /// The same shape with these guardrails in the place of its own.
@@ -137,12 +140,17 @@ impl ClusterShape {
     /// The shape of a run that nobody gave one yet: generation 0, without groups.
     pub const fn empty(run: RunName, uuid: Uuid) -> Self {
         let generation = Generation::new(0);
-        Self { run, uuid, generation, groups: BTreeMap::new(), guardrails: Vec::new() }
+        Self { run, uuid, generation, groups: Groups::none(), guardrails: Vec::new() }
     }
 
     /// The groups in order of their names.
     pub fn groups(&self) -> impl ExactSizeIterator<Item = &Arc<RunNodeGroupSpec>> {
         self.groups.values()
+    }
+
+    /// Every group's name with what it wants in brief, in order.
+    pub(crate) fn briefs(&self) -> &[(GroupId, Option<Brief>)] {
+        self.groups.briefs()
     }
 
     /// One group.
@@ -182,13 +190,14 @@ impl ClusterShape {
     /// The same shape with other nodes in some groups, as the next generation; counts and policies stay.
     #[must_use]
     pub fn with_specs(&self, specs: impl IntoIterator<Item = (GroupId, Arc<NodeSpec>)>) -> Self {
-        let mut groups = self.groups.clone();
-        for (name, spec) in specs {
-            if let Some(group) = groups.get_mut(&name) {
-                let group = Arc::make_mut(group);
-                (group.revision, group.spec) = (spec.revision(), spec);
+        let groups = self.groups.changed(|groups| {
+            for (name, spec) in specs {
+                if let Some(group) = groups.get_mut(&name) {
+                    let group = Arc::make_mut(group);
+                    (group.revision, group.spec) = (spec.revision(), spec);
+                }
             }
-        }
+        });
         Self { groups, generation: self.generation.next(), ..self.clone() }
     }
 
@@ -206,37 +215,40 @@ impl ClusterShape {
     /// The same shape with every count at zero, as the next generation.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        let mut groups = self.groups.clone();
-        for group in groups.values_mut() {
-            Arc::make_mut(group).count = 0;
-        }
+        let groups = self.groups.changed(|groups| {
+            for group in groups.values_mut() {
+                Arc::make_mut(group).count = 0;
+            }
+        });
         Self { groups, generation: self.generation.next(), ..self.clone() }
     }
 
     /// The same shape with another power for each of the named groups, as the next generation.
     #[must_use]
     pub fn with_power(&self, power: BTreeMap<GroupId, Power>) -> Self {
-        let mut groups = self.groups.clone();
-        for (name, power) in power {
-            if let Some(group) = groups.get_mut(&name) {
-                Arc::make_mut(group).power = power;
+        let groups = self.groups.changed(|groups| {
+            for (name, power) in power {
+                if let Some(group) = groups.get_mut(&name) {
+                    Arc::make_mut(group).power = power;
+                }
             }
-        }
+        });
         Self { groups, generation: self.generation.next(), ..self.clone() }
     }
 
     /// The same shape with the rounds that `live` has: what a declaration does not know of, it does not undo.
     #[must_use]
     pub fn with_rounds_of(&self, live: &Self) -> Self {
-        let mut next = self.clone();
-        for (name, group) in &mut next.groups {
-            let Some(live) = live.groups.get(name) else { continue };
-            let power = group.power.with_rounds_of(&live.power);
-            if power != group.power {
-                Arc::make_mut(group).power = power;
+        let groups = self.groups.changed(|groups| {
+            for (name, group) in groups {
+                let Some(live) = live.groups.get(name) else { continue };
+                let power = group.power.with_rounds_of(&live.power);
+                if power != group.power {
+                    Arc::make_mut(group).power = power;
+                }
             }
-        }
-        next
+        });
+        Self { groups, ..self.clone() }
     }
 
     /// The same shape without the named groups, as the next generation.
@@ -263,7 +275,8 @@ impl ClusterShape {
             let same = present.revision == group.revision;
             (name.clone(), if same { Arc::clone(group) } else { Arc::new(present) })
         };
-        Self { groups: self.groups.iter().map(group).collect(), ..self.clone() }
+        let groups: BTreeMap<_, _> = self.groups.iter().map(group).collect();
+        Self { groups: groups.into(), ..self.clone() }
     }
 
     /// True if both declare the same groups and guardrails, whatever their generations and the version of their

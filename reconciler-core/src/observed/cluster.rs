@@ -21,7 +21,7 @@ use super::{
     tally::Marks,
 };
 use crate::{
-    desired::revision::Redigest,
+    desired::{Brief, revision::Redigest},
     hold::Hold,
     id::{GroupId, LogicalNodeId, ProviderName},
     redact::Redacted,
@@ -78,6 +78,11 @@ impl ClusterState {
     /// One group.
     pub fn group(&self, group: &GroupId) -> Option<&Arc<GroupState>> {
         self.groups.get(group)
+    }
+
+    /// Every group's name with what its records are in brief, in order.
+    pub(crate) fn briefs(&self) -> impl Iterator<Item = (&GroupId, &Option<Brief>)> {
+        self.groups.briefs()
     }
 
     /// One slot's record.
@@ -240,14 +245,18 @@ impl ClusterState {
     /// Puts a record in place whose derived parts are as they are to be.
     pub(crate) fn place(&mut self, record: NodeRecord) {
         let (slot, due) = (record.slot.clone(), record.due);
-        let Some(group) = self.group_mut(&slot.group) else { return };
-        let old = group.fleet.get(slot.index).cloned();
-        if let Some(old) = &old {
-            group.tally.take(&Marks::of(old));
-        }
-        group.tally.add(&Marks::of(&record));
-        group.fleet.put(slot.index, Arc::new(record));
-        self.move_due(&slot, old.and_then(|old| old.due), due);
+        self.groups.know(&slot.group);
+        let old = self.groups.change(&slot.group, |group| {
+            let old = group.fleet.get(slot.index);
+            let old_due = old.and_then(|old| old.due);
+            if let Some(old) = old {
+                group.tally.take(&Marks::of(old));
+            }
+            group.tally.add(&Marks::of(&record));
+            group.fleet.put(slot.index, Arc::new(record));
+            old_due
+        });
+        self.move_due(&slot, old.flatten(), due);
         self.mark(slot);
     }
 
@@ -264,19 +273,19 @@ impl ClusterState {
         now: Timestamp,
         change: impl FnOnce(&mut NodeRecord) -> bool,
     ) -> bool {
-        let Some(group) = self.groups.get_mut(&slot.group) else { return false };
-        let GroupState { fleet, tally, .. } = group;
-        let done = fleet.change(slot.index, |record| {
-            let (due, before) = (record.due, Marks::of(record));
-            let changed = change(record);
-            tally.change(&before, &Marks::of(record));
-            record.settled = record.is_settled();
-            if changed {
-                record.derive(now);
-            }
-            (changed, due, record.due)
+        let done = self.groups.change(&slot.group, |GroupState { fleet, tally, .. }| {
+            fleet.change(slot.index, |record| {
+                let (due, before) = (record.due, Marks::of(record));
+                let changed = change(record);
+                tally.change(&before, &Marks::of(record));
+                record.settled = record.is_settled();
+                if changed {
+                    record.derive(now);
+                }
+                (changed, due, record.due)
+            })
         });
-        let Some((true, due, next)) = done else { return false };
+        let Some((true, due, next)) = done.flatten() else { return false };
         self.move_due(slot, due, next);
         self.mark(slot.clone());
         true
@@ -284,9 +293,12 @@ impl ClusterState {
 
     /// Takes a record away for good.
     pub(crate) fn remove(&mut self, slot: &LogicalNodeId) -> bool {
-        let Some(group) = self.groups.get_mut(&slot.group) else { return false };
-        let Some(record) = group.fleet.take(slot.index) else { return false };
-        group.tally.take(&Marks::of(&record));
+        let taken = self.groups.change(&slot.group, |group| {
+            let record = group.fleet.take(slot.index)?;
+            group.tally.take(&Marks::of(&record));
+            Some(record)
+        });
+        let Some(record) = taken.flatten() else { return false };
         self.move_due(slot, record.due, None);
         self.mark(slot.clone());
         true
@@ -301,12 +313,13 @@ impl ClusterState {
 
     /// Brings the due index up to date with a record that it has at `old`.
     pub(super) fn reindex(&mut self, slot: &LogicalNodeId, now: Timestamp, old: Option<Timestamp>) {
-        let Some(group) = self.groups.get_mut(&slot.group) else { return };
-        let next = group.fleet.change(slot.index, |record| {
-            record.due = next_due(record, now);
-            record.due
+        let next = self.groups.change(&slot.group, |group| {
+            group.fleet.change(slot.index, |record| {
+                record.due = next_due(record, now);
+                record.due
+            })
         });
-        if let Some(next) = next {
+        if let Some(next) = next.flatten() {
             self.move_due(slot, old, next);
         }
     }

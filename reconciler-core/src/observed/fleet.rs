@@ -7,7 +7,7 @@ use super::{
     leaf::{Kind, Leaf},
     record::NodeRecord,
 };
-use crate::desired::RunNodeGroupSpec;
+use crate::desired::{Brief, RunNodeGroupSpec};
 
 /// Leaves of a branch.
 const WIDTH: usize = Leaf::WIDTH;
@@ -81,6 +81,12 @@ impl Fleet {
         let count = wanted.count as usize;
         let dense = self.len == count && self.end == count;
         dense && self.settled == count && self.kind.as_ref().is_some_and(|kind| kind.is_as(wanted))
+    }
+
+    /// In brief what all of its records are, if they are the first ones and all settled just the same.
+    pub(super) fn brief(&self) -> Option<Brief> {
+        let whole = self.len == self.end && self.settled == self.len;
+        self.kind.as_ref().filter(|_| whole).map(|kind| kind.brief(self.len))
     }
 
     fn find_end(&self) -> usize {

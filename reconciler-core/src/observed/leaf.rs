@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use super::record::NodeRecord;
 use crate::{
-    desired::{Policy, RunNodeGroupSpec},
+    desired::{Brief, Policy, RunNodeGroupSpec},
     id::RevisionDigest,
 };
 
@@ -18,6 +18,11 @@ pub(super) struct Kind {
 impl Kind {
     fn is(&self, revision: RevisionDigest, policy: &Arc<Policy>) -> bool {
         self.revision == revision && (Arc::ptr_eq(&self.policy, policy) || self.policy == *policy)
+    }
+
+    /// In brief, of `count` records.
+    pub(super) fn brief(&self, count: usize) -> Brief {
+        Brief::new(self.revision, &self.policy, count)
     }
 
     /// True if it is just what `wanted` says; of a group with power of its own each record is read to know.

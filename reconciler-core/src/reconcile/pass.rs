@@ -258,19 +258,25 @@ const fn parking(rung: &Rung) -> Option<Parking> {
 /// Decides every slot that is wanted or known.
 pub fn reconcile(observed: &ClusterState, desired: &ClusterShape, now: Timestamp) -> ReconcilePlan {
     let mut plan = ReconcilePlan::default();
-    let mut wanted = desired.groups().peekable();
-    let mut known = observed.groups().peekable();
+    let mut wanted = desired.briefs().iter().peekable();
+    let mut known = observed.briefs().peekable();
     loop {
         let order = match (wanted.peek(), known.peek()) {
-            (Some(spec), Some((name, _))) => spec.group.cmp(name),
+            (Some((name, _)), Some((other, _))) => name.cmp(other),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (None, None) => return plan,
         };
         let spec = if order.is_le() { wanted.next() } else { None };
         let seen = if order.is_ge() { known.next() } else { None };
-        let name = spec.map(|spec| &spec.group).or(seen.map(|(name, _)| name));
-        let (Some(group), state) = (name, seen.map(|(_, state)| state)) else { continue };
+        let name = spec.map(|(name, _)| name).or(seen.map(|(name, _)| name));
+        let Some(group) = name else { continue };
+        let brief = spec.and_then(|(_, wanted)| wanted.as_ref());
+        let same = brief.is_some() && brief == seen.and_then(|(_, known)| known.as_ref());
+        if same && observed.rollout(group).is_none() {
+            continue;
+        }
+        let (spec, state) = (desired.group(group), observed.group(group));
         let whole = spec.zip(state).is_some_and(|(spec, state)| state.fleet.is_settled_as(spec));
         // A fleet that is just as wanted needs an update as little: nothing more of its group is read.
         if whole && observed.rollout(group).is_none() {

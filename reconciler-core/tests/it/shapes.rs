@@ -6,11 +6,14 @@ use reconciler_core::{
     desired::{ClusterShape, Policy, RunNodeGroupSpec, ShapeError},
     id::{Generation, Uuid},
     limits,
-    reconcile::{Standing, standing},
+    observed::StageName,
+    reconcile::{Standing, reconcile, standing},
     time::Millis,
 };
 
-use crate::fleet::{RUN, T0, group, node_spec, record, shape, shape_with, state};
+use crate::fleet::{
+    RUN, T0, group, in_stage, node_spec, powered, record, shape, shape_with, stage, state,
+};
 use crate::world::World;
 
 fn made(groups: Vec<RunNodeGroupSpec>) -> Result<ClusterShape, ShapeError> {
@@ -124,4 +127,34 @@ fn groups_stand_in_order_however_they_came() {
             assert_eq!(fleet.group(name).map(|group| group.len()), Some(1));
         }
     }
+}
+
+/// R23, R24, R90, SR6: a whole fleet is passed over only where every word of its group is as it was: one node more or
+/// less, another policy, another revision and another power each are noticed, and an equal policy is no other one.
+#[test]
+fn a_whole_fleet_is_passed_over_only_where_it_is_as_wanted() {
+    let wanted = shape(&[("db", 1), ("web", 2)]);
+    let slots = ["db-0", "web-0", "web-1"];
+    let fleet = state(slots.map(|slot| in_stage(&wanted, slot, stage(StageName::Dormant))));
+    let moves = |other: &ClusterShape| {
+        let plan = reconcile(&fleet, other, T0);
+        let mut slots: Vec<_> = plan.reasons.iter().map(|(slot, _)| slot.to_string()).collect();
+        slots.dedup();
+        slots
+    };
+    assert_eq!(moves(&wanted), [""; 0]);
+    assert_eq!(moves(&shape(&[("db", 1), ("web", 2)])), [""; 0], "its policy is equal");
+    assert_eq!(moves(&shape(&[("db", 1), ("web", 3)])), ["web-2"]);
+    assert_eq!(moves(&shape(&[("db", 1), ("web", 1)])), ["web-1"]);
+    assert_eq!(moves(&shape(&[("web", 2)])), ["db-0"]);
+    let policy = Policy { settle: Millis::new(7), ..Policy::default() };
+    let treated = RunNodeGroupSpec::new(group("web"), 2, node_spec("v1"), policy);
+    assert_eq!(moves(&wanted.with_group(treated).unwrap()), ["web-0", "web-1"]);
+    let renewed = RunNodeGroupSpec::new(group("db"), 1, node_spec("v2"), Policy::default());
+    assert_eq!(moves(&wanted.with_group(renewed).unwrap()), ["db-0"]);
+    assert_eq!(moves(&powered(&wanted, "db", |power| power.switched(true))), ["db-0"]);
+    // What is wanted is what its text says, also where it was read back.
+    let text = serde_json::to_string(&wanted).unwrap();
+    let read: ClusterShape = serde_json::from_str(&text).unwrap();
+    assert_eq!((&read, moves(&read).len()), (&wanted, 0));
 }
