@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{gates, power};
+use super::{gates, power, reason::Rung};
 use crate::{
     desired::{ClusterShape, RunNodeGroupSpec},
     id::{GroupId, LogicalNodeId},
@@ -23,6 +23,19 @@ pub enum Parking {
     Dependents,
     /// Its turn to begin anew.
     Turn,
+}
+
+impl Parking {
+    /// What a slot that waits on `rung` is parked for, if it is.
+    pub(super) const fn of(rung: &Rung) -> Option<Self> {
+        if matches!(rung, Rung::Gate(_)) {
+            return Some(Self::Gate);
+        }
+        if matches!(rung, Rung::Dependents(_)) {
+            return Some(Self::Dependents);
+        }
+        if matches!(rung, Rung::Turn { .. }) { Some(Self::Turn) } else { None }
+    }
 }
 
 /// The parked slots of each group.

@@ -178,7 +178,7 @@ impl ReconcilePlan {
                 if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
                     self.waiting.push(slot.clone());
                 }
-                if let Some(parking) = parking(&rung) {
+                if let Some(parking) = Parking::of(&rung) {
                     self.parked.push((slot.clone(), parking));
                 }
             }
@@ -237,22 +237,11 @@ impl ReconcilePlan {
         if matches!(rung, Rung::Overshoot { .. } | Rung::ProviderPaused) {
             self.waiting.push(slot.clone());
         }
-        if let Some(parking) = parking(rung) {
+        if let Some(parking) = Parking::of(rung) {
             self.parked.push((slot.clone(), parking));
         }
         self.reasons.push((slot, reason));
     }
-}
-
-/// What a slot that waits on `rung` is parked for, if it is.
-const fn parking(rung: &Rung) -> Option<Parking> {
-    if matches!(rung, Rung::Gate(_)) {
-        return Some(Parking::Gate);
-    }
-    if matches!(rung, Rung::Dependents(_)) {
-        return Some(Parking::Dependents);
-    }
-    if matches!(rung, Rung::Turn { .. }) { Some(Parking::Turn) } else { None }
 }
 
 /// Decides every slot that is wanted or known.
