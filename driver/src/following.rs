@@ -3,7 +3,7 @@
 use checkpoint::{event::Subject, store::Commit};
 
 use crate::{
-    follow::Content,
+    follow::{Content, Follow},
     inbox::Then,
     looping::Loop,
     planning::{Confirming, SecretsAre},
@@ -15,13 +15,19 @@ impl Loop {
     /// Reads the followed file, and applies it if its content is new.
     pub(crate) fn read_file(&mut self) {
         let Some(follow) = &self.follow else { return };
-        let problem = match (follow.load)() {
-            Err(problem) => Some(problem),
-            Ok(content) if content.providers != follow.providers => Some(
-                "its providers changed; a driver takes over providers only when it starts"
-                    .to_owned(),
-            ),
+        let content = match (follow.load)() {
+            Ok(content) if content.providers != follow.providers => {
+                Err("its providers changed; a driver takes over providers only when it starts"
+                    .to_owned())
+            }
+            loaded => loaded,
+        };
+        let problem = match content {
             Ok(content) => self.take_content(content),
+            Err(problem) => {
+                self.follow.iter_mut().for_each(Follow::note_invalid);
+                Some(problem)
+            }
         };
         self.note_problem(problem.as_deref());
         self.publish();

@@ -60,15 +60,31 @@ pub(crate) fn demand_view(demanded: &Demanded) -> DemandView {
 
 /// Refuses a confirmation that says less than is demanded.
 pub(crate) fn check(demanded: Option<&Demanded>, typed: Option<&str>) -> Result<(), Refusal> {
-    let Some(demanded) = demanded.filter(|it| !it.is_met(typed)) else { return Ok(()) };
-    let view = demand_view(demanded);
-    let (what, flag) = match demanded.demand {
-        Demand::Yes => ("an explicit yes".to_owned(), "--yes".to_owned()),
-        Demand::Name => {
-            (format!("the name `{}`, typed", view.name), format!("--typed {}", view.name))
+    demanded.map_or(Ok(()), |demanded| demand_view(demanded).check(typed))
+}
+
+impl DemandView {
+    /// What says enough on the command line.
+    pub fn word(&self) -> &str {
+        if self.confirm == Demand::Name.as_str() { &self.name } else { Demand::Yes.as_str() }
+    }
+
+    /// Refuses a confirmation that says less than this.
+    ///
+    /// # Errors
+    /// Says what is wanted, and how it is said.
+    pub fn check(&self, typed: Option<&str>) -> Result<(), Refusal> {
+        let by_name = self.confirm == Demand::Name.as_str();
+        let demand = if by_name { Demand::Name } else { Demand::Yes };
+        if demand.is_met(&self.name, typed) {
+            return Ok(());
         }
-    };
-    let text = format!("a guardrail wants {what}: {}", view.reasons.join("; "));
-    let hint = format!("confirm it by hand, or add {flag}");
-    Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Forbidden, text) })
+        let what = match demand {
+            Demand::Yes => "an explicit yes".to_owned(),
+            Demand::Name => format!("the name `{}`, typed", self.name),
+        };
+        let text = format!("a guardrail wants {what}: {}", self.reasons.join("; "));
+        let hint = format!("confirm it by hand, or add --typed {}", self.word());
+        Err(Refusal { hint: Some(hint), ..refuse(RefusalKind::Forbidden, text) })
+    }
 }

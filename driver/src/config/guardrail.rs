@@ -100,6 +100,11 @@ fn group(section: &Section<'_>, groups: &[RunNodeGroupSpec], out: &mut Report) -
 fn deny(section: &Section<'_>, out: &mut Report) -> BTreeSet<Deed> {
     let Some(list) = section.texts("deny", out) else { return BTreeSet::new() };
     let mut denied = BTreeSet::new();
+    if list.value.is_empty() {
+        let hint =
+            format!("leave `deny` out, or name some of: {}", listed(Deed::ALL.map(Deed::as_str)));
+        out.push(Diagnostic::new(list.span.clone(), "an empty list denies nothing").hint(hint));
+    }
     for text in list.value {
         if let Some(deed) = Deed::ALL.into_iter().find(|deed| deed.as_str() == text.value) {
             denied.insert(deed);

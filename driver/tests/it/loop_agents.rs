@@ -136,7 +136,10 @@ fn a_welcome_waits_for_the_journal() {
     assert_eq!(first.hears(QUIET), None, "it was let in before that was written down");
     assert_eq!(second.hears(QUIET), None);
     run.kill();
-    assert_eq!(first.hears(BOUND), None, "the driver is dead");
+    // Its end closes the connection, or turns it away for now first; which of both is a race that does not matter.
+    let told = first.hears(BOUND);
+    let is_left = matches!(told, None | Some(ToAgent::Refused { again: true, .. }));
+    assert!(is_left, "the driver is dead: {told:?}");
 
     stand.join_by_agents();
     let valve = Valve::default();

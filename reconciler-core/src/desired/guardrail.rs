@@ -70,6 +70,14 @@ impl Demand {
             Self::Name => "name",
         }
     }
+
+    /// True if `typed` says enough where the name is `name`: who types the name says yes as well.
+    pub fn is_met(self, name: &str, typed: Option<&str>) -> bool {
+        typed.is_some_and(|typed| match self {
+            Self::Yes => typed == Self::Yes.as_str() || typed == name,
+            Self::Name => typed == name,
+        })
+    }
 }
 
 /// One guardrail.

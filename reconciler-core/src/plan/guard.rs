@@ -82,10 +82,7 @@ pub struct Demanded {
 impl Demanded {
     /// True if `typed` says enough.
     pub fn is_met(&self, typed: Option<&str>) -> bool {
-        typed.is_some_and(|typed| match self.demand {
-            Demand::Yes => typed == Demand::Yes.as_str() || typed == self.name,
-            Demand::Name => typed == self.name,
-        })
+        self.demand.is_met(&self.name, typed)
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     converge,
     exit::{Exit, Outcome},
     flags::{Confirming, Going},
-    plan,
+    plan, plan_text,
 };
 
 /// Shows `edit` or carries it out. `words` are the verb and what it names.
@@ -20,7 +20,7 @@ pub(crate) async fn run(
 ) -> Outcome {
     if how.dry_run {
         let found = plan::dry_run(context, &edit).await?;
-        let next = context.command(&format!("{words} --confirm {}", found.hash));
+        let next = context.command(&format!("{words} {}", plan_text::confirmation(&found)));
         plan::show(context, &found, &next)?;
         return Ok(Exit::Done);
     }

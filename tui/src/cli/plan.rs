@@ -17,7 +17,7 @@ use super::{
 /// Shows the plan towards the file's shape.
 pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
     let plan = dry_run(context, &context.file_edit()?).await?;
-    let next = context.command(&format!("apply --confirm {}", plan.hash));
+    let next = context.command(&format!("apply {}", plan_text::confirmation(&plan)));
     show(context, &plan, &next)?;
     Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })
 }

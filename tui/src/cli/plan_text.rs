@@ -29,6 +29,12 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
     lines
 }
 
+/// The options that confirm this plan: its hash, and the word that guardrails want said.
+pub(crate) fn confirmation(plan: &PlanView) -> String {
+    let typed = plan.demand.as_ref().map(|demand| format!(" --typed {}", demand.word()));
+    format!("--confirm {}{}", plan.hash, typed.unwrap_or_default())
+}
+
 /// What guardrails want said, with their reasons as they are declared.
 fn demand(plan: &PlanView) -> Vec<String> {
     let Some(demand) = &plan.demand else { return Vec::new() };

@@ -91,7 +91,12 @@ pub(crate) fn read(origin: &Origin) -> Result<Settings, Failure> {
         };
         let details = problems.into_iter().map(place).collect();
         let failure = Failure::new(Exit::Invalid, "the settings are not valid");
-        Failure { details, ..failure.hint("`levelhead config show` lists every key and its name") }
+        Failure {
+            details,
+            ..failure.hint(
+                "mend the places above; then `levelhead config show` lists every key and its name",
+            )
+        }
     })
 }
 

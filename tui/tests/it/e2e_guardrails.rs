@@ -28,7 +28,14 @@ fn the_command_line_meets_the_guardrails_of_the_file() {
     assert_eq!(world.pids(), pids);
     let shown = world.expect(0, &["scale", "db=1", "--dry-run", "--file", "FILE"]);
     assert!(shown.out.contains("guardrail wants the name `db`, typed: it holds the accounts"));
-    world.expect(0, &["scale", "db=1", "--yes", "--typed", "db", "--file", "FILE"]);
+    // The command that is told works as it is told, also after one that said too little.
+    let next = shown.out.lines().find_map(|line| line.strip_prefix("next: ")).unwrap();
+    let bare = next.replace(" --typed db", "");
+    assert_ne!(bare, next);
+    let short = world.paste(&bare);
+    assert_eq!(short.code, 71, "{short:?}");
+    let done = world.paste(next);
+    assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(world.pids().len(), 4);
     // No plan lowers the rail that it runs against; one that only lowers it does.
     world.write(&body(0, 0, ""));
@@ -58,5 +65,6 @@ fn a_followed_file_waits_for_the_name_that_a_guardrail_wants() {
     assert!(refused.err.contains("--typed db"), "{refused:?}");
     world.expect(0, &["apply", "--confirm", hash, "--typed", "db", "FILE"]);
     until_true("the file is applied", || world.status()["want"] == 2);
+    until_true("nothing waits any more", || world.status()["file"]["problem"].is_null());
     assert_eq!(world.end_driver(Signal::TERM), 143);
 }

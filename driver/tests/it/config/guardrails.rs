@@ -47,6 +47,7 @@ fn what_makes_no_sense_is_refused_at_its_place() {
         ("deny = [\"destroy\"]\n", 9, 1, "`reason` is missing"),
         ("reason = \"x\"\n", 9, 1, "asks for nothing"),
         ("reason = \"x\"\ndeny = [\"drown\"]\n", 11, 9, "`drown` is nothing that a plan does"),
+        ("reason = \"x\"\ndeny = []\n", 11, 8, "an empty list denies nothing"),
         ("reason = \"x\"\nconfirm = \"maybe\"\n", 11, 11, "unknown way to confirm"),
         ("reason = \"x\"\nmax_destroy = -1\n", 11, 15, "too small"),
         ("reason = \"x\"\ngroup = \"wob\"\ndeny = [\"stop\"]\n", 11, 9, "there is no group `wob`"),

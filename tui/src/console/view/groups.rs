@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::paint::{Ink, Line, Pen, lines};
 use crate::console::{
+    keymap::Context,
     layout::{self, Pane},
     model::Model,
     palette::Role,
@@ -70,7 +71,9 @@ fn explain(model: &Model, group: Option<&GroupView>, width: usize) -> Vec<Line> 
         out.push(Line::of(Role::Faint, " no draft"));
     } else {
         let plural = if edits == 1 { "edit" } else { "edits" };
-        let text = format!(" draft: {edits} {plural}   p plan  u undo  U drop");
+        let key = |usual| model.options.keys.told(Context::of(model), usual);
+        let (plan, undo, discard) = (key("p"), key("u"), key("U"));
+        let text = format!(" draft: {edits} {plural}   {plan} plan  {undo} undo  {discard} drop");
         out.push(Line::of(Role::Draft, text));
     }
     out.push(Line::default());
