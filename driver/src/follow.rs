@@ -46,11 +46,9 @@ pub(crate) struct Follow {
     revisions: BTreeMap<GroupId, String>,
     /// What is wrong with its present content; told once per content (R188).
     problem: Option<String>,
-    /// True if its present content is valid: a problem of it is over once it is applied, by whomever.
-    is_valid: bool,
     /// True if its valid content waits for an operator.
     waits: bool,
-    /// The digest of its last valid content.
+    /// The digest of its present content, if that is valid.
     digest: Option<String>,
 }
 
@@ -69,7 +67,6 @@ impl Follow {
             offs: BTreeMap::new(),
             revisions: BTreeMap::new(),
             problem: None,
-            is_valid: false,
             waits: false,
             digest: None,
         }
@@ -82,14 +79,13 @@ impl Follow {
         self.offs = content.shape.offs();
         self.revisions = config::revisions(&content.shape);
         self.digest = Some(content.digest.clone());
-        self.is_valid = true;
         self.waits = news && !content.auto;
         news && content.auto
     }
 
     /// Notes that the present content cannot be taken as it is.
-    pub(crate) const fn note_invalid(&mut self) {
-        self.is_valid = false;
+    pub(crate) fn note_invalid(&mut self) {
+        self.digest = None;
     }
 
     /// Notes what is wrong with the present content; true if that is to be told.
@@ -101,7 +97,8 @@ impl Follow {
 
     /// The file as it is shown beside the live counts (D14).
     pub(crate) fn view(&self, live: &ClusterShape, applied: Option<&str>) -> FileView {
-        let is_applied = self.is_valid && self.digest.as_deref() == applied;
+        // A problem of it is over once it is applied, by whomever.
+        let is_applied = self.digest.is_some() && self.digest.as_deref() == applied;
         let waits = (self.waits && !is_applied).then(|| WAITS.to_owned());
         let (differs, off_differs) = if self.counts.is_empty() {
             (Vec::new(), Vec::new())

@@ -114,6 +114,19 @@ fn waiting(stand: &Stand, run: &Run) {
     });
 }
 
+/// A run whose journal writes nothing any more, and the first agent of its node: folded, and not written down.
+fn entering() -> (Stand, Valve, Run, Agent) {
+    let mut stand = Stand::new(1);
+    stand.join_by_agents();
+    let valve = Valve::default();
+    let run = stand.drive_made(|options| valve.driver(options));
+    waiting(&stand, &run);
+    valve.close();
+    let first = Agent::comes(&stand, "first");
+    has_joined(&run);
+    (stand, valve, run, first)
+}
+
 fn has_joined(run: &Run) {
     run.until("its agent is folded", |view| {
         view.events.iter().any(|event| event.text == "its agent joined")
@@ -123,14 +136,7 @@ fn has_joined(run: &Run) {
 /// P2: nobody is welcomed whose seal is not on disk; where the driver dies before that, the next one lets one in.
 #[test]
 fn a_welcome_waits_for_the_journal() {
-    let mut stand = Stand::new(1);
-    stand.join_by_agents();
-    let valve = Valve::default();
-    let run = stand.drive_made(|options| valve.driver(options));
-    waiting(&stand, &run);
-    valve.close();
-    let mut first = Agent::comes(&stand, "first");
-    has_joined(&run);
+    let (mut stand, _valve, run, mut first) = entering();
     // One that shows the same token meanwhile waits as well.
     let mut second = Agent::comes(&stand, "second");
     assert_eq!(first.hears(QUIET), None, "it was let in before that was written down");
@@ -158,14 +164,7 @@ fn a_welcome_waits_for_the_journal() {
 /// Of two that show one token while the journal is slow the first is let in, and the other turned away for good.
 #[test]
 fn who_comes_second_waits_for_what_becomes_of_the_first() {
-    let mut stand = Stand::new(1);
-    stand.join_by_agents();
-    let valve = Valve::default();
-    let run = stand.drive_made(|options| valve.driver(options));
-    waiting(&stand, &run);
-    valve.close();
-    let mut first = Agent::comes(&stand, "first");
-    has_joined(&run);
+    let (stand, valve, run, mut first) = entering();
     let mut others = ["second", "first"].map(|instance| Agent::comes(&stand, instance));
     for other in &mut others {
         assert_eq!(other.hears(QUIET), None);

@@ -79,13 +79,6 @@ pub struct Demanded {
     pub reasons: BTreeSet<String>,
 }
 
-impl Demanded {
-    /// True if `typed` says enough.
-    pub fn is_met(&self, typed: Option<&str>) -> bool {
-        self.demand.is_met(&self.name, typed)
-    }
-}
-
 /// Judges `plan`, which leads from `base` to `target`: what must be said to confirm it, if anything.
 ///
 /// # Errors

@@ -75,6 +75,10 @@ fn no_plan_destroys_more_than_it_may() {
     assert!(judged(vec![none], &[("db", 0)]).is_err());
 }
 
+fn is_met(demanded: &Demanded, typed: Option<&str>) -> bool {
+    demanded.demand.is_met(&demanded.name, typed)
+}
+
 #[test]
 fn what_must_be_said_is_the_most_that_is_asked_for() {
     let yes = Guardrail { confirm: Some(Demand::Yes), reason: "look".to_owned(), ..rail(None) };
@@ -86,12 +90,12 @@ fn what_must_be_said_is_the_most_that_is_asked_for() {
     );
     let one = judged(vec![yes.clone(), name.clone()], &[("web", 1)]).unwrap().unwrap();
     assert_eq!((one.demand, one.name.as_str()), (Demand::Yes, "demo"));
-    assert!(one.is_met(Some("yes")) && one.is_met(Some("demo")));
-    assert!(!one.is_met(None) && !one.is_met(Some("")) && !one.is_met(Some("web")));
+    assert!(is_met(&one, Some("yes")) && is_met(&one, Some("demo")));
+    assert!(!is_met(&one, None) && !is_met(&one, Some("")) && !is_met(&one, Some("web")));
     let both = judged(vec![yes, name.clone()], &[("web", 1), ("db", 0)]).unwrap().unwrap();
     assert_eq!((both.demand, both.name.as_str()), (Demand::Name, "db"));
     assert_eq!(both.reasons.len(), 2, "every reason is told");
-    assert!(both.is_met(Some("db")) && !both.is_met(Some("yes")));
+    assert!(is_met(&both, Some("db")) && !is_met(&both, Some("yes")));
     // Where two groups want their names, that of the run stands for both.
     let web = Guardrail { confirm: Some(Demand::Name), ..rail(Some("web")) };
     let several = judged(vec![name, web], &[("web", 1), ("db", 0)]).unwrap().unwrap();
