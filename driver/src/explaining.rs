@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use reconciler_core::{
     drift::{DriftSubject, classify},
+    fixture::{Catalogue, print_slot},
     id::LogicalNodeId,
     reconcile::{Reason, explain},
 };
@@ -28,6 +29,7 @@ impl Published {
             node.slot.group.as_str() == subject || node.slot.to_string() == subject
         };
         let drifts = classify(&self.cluster, &self.shape, self.fence());
+        let catalogue = Catalogue::of(&self.cluster, [self.shape.as_ref()]);
         let view = |node: NodeView| {
             let slot = &node.slot;
             let reason = reasons.get(slot).copied();
@@ -38,7 +40,10 @@ impl Published {
             };
             let drift = drifts.iter().filter(|drift| own(&drift.subject));
             let drift = drift.map(DriftView::from).collect();
-            ExplainView::new(node, explained, drift, self.driver.is_some())
+            let text = print_slot(&self.cluster, &catalogue, self.shape.uuid, slot);
+            let text = text.lines().map(str::to_owned).collect();
+            let driven = self.driver.is_some();
+            ExplainView { drift, text, driven, ..ExplainView::new(node, explained) }
         };
         let ribbons = self.history.ribbons();
         let found = nodes(self, &plan, &ribbons).into_iter().filter(asked);

@@ -4,7 +4,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use checkpoint::store::Commit;
-use reconciler_core::{desired::ClusterShape, fold::Fact, id::GroupId, time::Timestamp};
+use reconciler_core::{
+    desired::ClusterShape, fold::Fact, id::GroupId, observed::Rollout, time::Timestamp,
+};
 
 use crate::{
     pass::Tally,
@@ -53,9 +55,23 @@ impl State {
                 }
                 Some(_) => continue,
             };
-            return Err(refuse(RefusalKind::Invalid, message));
+            let hint = Some(self.updates());
+            return Err(Refusal { hint, ..refuse(RefusalKind::Invalid, message) });
         }
         Ok(Arc::clone(&self.shape))
+    }
+
+    /// Which updates are under way, and which of them are paused.
+    fn updates(&self) -> String {
+        let told = |(group, rollout): (&GroupId, &Rollout)| {
+            format!("{group}{}", if rollout.paused { " (paused)" } else { "" })
+        };
+        let known: Vec<String> = self.cluster.rollouts().map(told).collect();
+        if known.is_empty() {
+            return "no update is under way; `levelhead status` says how the groups stand"
+                .to_owned();
+        }
+        format!("updates are under way of: {}", known.join(", "))
     }
 
     /// Pauses updates, or lets them go on, as a confirmed edit says.

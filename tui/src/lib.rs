@@ -2,4 +2,5 @@
 
 pub mod cli;
 pub mod console;
+mod explained;
 pub mod place;

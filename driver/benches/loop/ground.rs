@@ -1,6 +1,14 @@
 //! What the loop stands on here: a store that keeps nothing, a journal that was filled beforehand, and a shape.
 
-use std::{collections::VecDeque, io, path::Path, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use checkpoint::{
     operation::OperationWrite,
@@ -25,17 +33,21 @@ pub(crate) struct Forgetful {
     queue: VecDeque<(Ticket, Commit)>,
     last: u64,
     wake: StoreWake,
+    /// So many steps were handed over.
+    steps: Arc<AtomicU64>,
 }
 
 impl Forgetful {
-    pub(crate) fn new(wake: StoreWake) -> Self {
-        Self { queue: VecDeque::new(), last: 0, wake }
+    pub(crate) fn new(wake: StoreWake, steps: Arc<AtomicU64>) -> Self {
+        Self { queue: VecDeque::new(), last: 0, wake, steps }
     }
 }
 
 impl Store for Forgetful {
     fn submit(&mut self, commit: Commit) -> Ticket {
         self.last += 1;
+        let steps = u64::try_from(commit.intents.len()).unwrap_or(u64::MAX);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
         let ticket = Ticket(self.last);
         self.queue.push_back((ticket, commit));
         (self.wake)();
@@ -126,5 +138,8 @@ pub(crate) fn fill(dir: &Path, records: &[Arc<NodeRecord>], n: u32) -> io::Resul
         ..Commit::default()
     });
     let done = journal.wait().ok_or_else(|| io::Error::other("the journal did not answer"))?;
-    done.result.map(drop).map_err(io::Error::other)
+    done.result.map_err(io::Error::other)?;
+    drop(journal);
+    // Who owns what is written with the intents that make it, or, as there were none here, by the next driver.
+    Journal::open(dir, &claim()?, Box::new(|| {})).map(drop).map_err(io::Error::other)
 }

@@ -1,6 +1,6 @@
 //! What the loop around the decider costs: latency, idleness, restart, and the longest time without a turn.
 //!
-//! ST1, ST2, ST3, SC4 and SU1 run on a store in memory and a provider that answers at once, so that only the loop is
+//! ST1, ST2, ST3, SC4, SD6 and SU1 run on a store in memory and a provider that answers at once, so that only the loop is
 //! measured; SD8 opens a journal on disk. A line of JSON per figure goes to standard output, the table to standard
 //! error. Run with `cargo bench -p driver --bench loop`.
 #![expect(
@@ -39,6 +39,9 @@ fn main() -> io::Result<()> {
         "us",
         None,
     )?;
+    #[expect(clippy::cast_precision_loss, reason = "far fewer steps than a float counts exactly")]
+    let steps = rig.steps() as f64;
+    tell("SD6 the same, per step of it", us(up) / steps, "us", Some(5.7))?;
     runtime.block_on(idle(&rig))?;
     let mut waits: Vec<f64> = Vec::with_capacity(EXITS as usize);
     for n in 0..EXITS {

@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
@@ -44,6 +47,7 @@ pub(crate) struct Rig {
     calls: tokio::sync::Mutex<mpsc::UnboundedReceiver<Instant>>,
     task: JoinHandle<Result<Ended, DriveError>>,
     slots: Vec<LogicalNodeId>,
+    steps: Arc<AtomicU64>,
     home: TempDir,
 }
 
@@ -81,10 +85,12 @@ impl Rig {
     pub(crate) async fn up(n: u32) -> io::Result<Self> {
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let (provider, calls) = Instantly::new(Vec::new());
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
         let driver: Driver = start_on(options(home.path())?, |_, wake| {
             let mut recovered = MemoryStore::new().recovered();
             recovered.shape = Some(shape_row(n)?);
-            let (store, fence) = (Box::new(Forgetful::new(wake)), recovered.fence);
+            let (store, fence) = (Box::new(Forgetful::new(wake, counted)), recovered.fence);
             let fence: FenceReader = Arc::new(move || fence);
             Ok::<_, io::Error>(Ground { store, recovered, fence, providers: providers(&provider)? })
         })?;
@@ -93,7 +99,7 @@ impl Rig {
         let shape = ground::shape(n)?;
         let slots = shape.expand().into_iter().map(|spec| spec.slot).collect();
         let calls = tokio::sync::Mutex::new(calls);
-        let rig = Self { handle, provider, calls, task, slots, home };
+        let rig = Self { handle, provider, calls, task, slots, steps, home };
         rig.settled().await?;
         while rig.calls.lock().await.try_recv().is_ok() {}
         Ok(rig)
@@ -119,6 +125,11 @@ impl Rig {
     pub(crate) fn took(&self) -> BTreeMap<u64, u64> {
         let latest = self.handle.published().borrow().clone();
         latest.view().passes.iter().map(|pass| (pass.pass.get(), pass.micros)).collect()
+    }
+
+    /// How many steps were journaled.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// The number of the last pass that did something.

@@ -84,11 +84,11 @@ pub(super) async fn operation(
     Ok(Json(OperationView { steps: Some(steps), ..operation_view(&row) }).into_response())
 }
 
-/// How many are asked for; more than a page is a page.
+/// How many are asked for.
 fn bound(limit: Option<u32>) -> Result<u32, Refusal> {
     match limit.unwrap_or(LIMIT_DEFAULT) {
-        0 => Err(refuse(RefusalKind::Invalid, format!("`limit` is 1 to {PAGE}"))),
-        limit => Ok(limit.min(PAGE)),
+        limit @ 1..=PAGE => Ok(limit),
+        limit => Err(refuse(RefusalKind::Invalid, format!("`limit` is 1 to {PAGE}, not {limit}"))),
     }
 }
 

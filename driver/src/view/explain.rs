@@ -53,17 +53,16 @@ pub struct ExplainView {
     pub blockers: Vec<BlockerView>,
     /// What of the slot is not as it should be.
     pub drift: Vec<DriftView>,
+    /// Its lines of the fleet text: everything that decides it.
+    #[serde(default)]
+    pub text: Vec<String>,
     /// True if a driver says so; otherwise it is what the journal says, and nobody looks.
     pub driven: bool,
 }
 
 impl ExplainView {
-    pub(crate) fn new(
-        node: NodeView,
-        explained: Explanation,
-        drift: Vec<DriftView>,
-        driven: bool,
-    ) -> Self {
+    /// What the decider read and says; nothing beside it is known yet.
+    pub(crate) fn new(node: NodeView, explained: Explanation) -> Self {
         let blocker = |Blocker { what, way_out }: Blocker| BlockerView { what, way_out };
         let fact = |(name, known): (&str, Known)| FactView {
             name: name.to_owned(),
@@ -78,8 +77,9 @@ impl ExplainView {
             rung: explained.rung.to_owned(),
             facts: explained.facts.into_iter().map(fact).collect(),
             blockers: explained.blockers.into_iter().map(blocker).collect(),
-            drift,
-            driven,
+            drift: Vec::new(),
+            text: Vec::new(),
+            driven: false,
         }
     }
 }

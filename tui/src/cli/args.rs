@@ -243,7 +243,7 @@ pub(crate) enum RunVerb {
         /// Only events after this number.
         #[arg(long, value_name = "SEQ")]
         after: Option<u64>,
-        /// At most this many.
+        /// At most this many; with --attach 1,000 at most.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         /// Keep printing as they come.

@@ -87,7 +87,7 @@ fn show(origin: &Origin, as_json: bool) -> Outcome {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
-        out::line(format!("{:<32}# {from}", format!("{action} = {value}")));
+        out::line(format!("{:<31} # {from}", format!("{action} = {value}")));
     }
     Ok(Exit::Done)
 }

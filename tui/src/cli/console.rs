@@ -12,8 +12,9 @@ use driver::{
     Begin, Face, Link, Source, StopReason,
     api::CallError,
     start,
-    view::{Refusal, RefusalKind},
+    view::{ExplainView, Refusal, RefusalKind},
 };
+use reconciler_core::id::LogicalNodeId;
 use rustix::process::Signal;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -243,12 +244,24 @@ async fn serve(
                 Reply::Release(id, released.map(Box::new).map_err(refusal))
             }
             Ask::Operations => Reply::Operations(id, ground.operations()),
+            Ask::Explain(slot) => Reply::Explained(id, explained(&link, &slot).await),
             Ask::WriteBack(counts) => Reply::Written(id, ground.write_back(&counts)),
         };
         if answers.send(reply).is_err() {
             return;
         }
     }
+}
+
+async fn explained(link: &Link, slot: &LogicalNodeId) -> Result<Box<ExplainView>, Refusal> {
+    let told = link.explain(&slot.to_string()).await.map_err(refusal)?;
+    let gone = || Refusal {
+        kind: RefusalKind::Invalid,
+        message: format!("nothing is said of {slot}"),
+        moved: Vec::new(),
+        hint: None,
+    };
+    told.into_iter().next().map(Box::new).ok_or_else(gone)
 }
 
 fn refusal(error: CallError) -> Refusal {

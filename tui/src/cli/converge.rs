@@ -68,15 +68,6 @@ pub(crate) async fn confirmed(
     hash: PlanHash,
     going: &Going,
 ) -> Outcome {
-    // Without a driver this one would take the run, and with it a fence that makes the hash stale: what would be
-    // refused for want of a word is refused before that.
-    if context.attached().await?.is_none()
-        && let Ok(present) = plan::dry_run(context, &edit).await
-        && present.hash == hash
-        && let Some(demand) = &present.demand
-    {
-        demand.check(going.said().as_deref())?;
-    }
     carry_out(context, edit, hash, going, &mut None).await
 }
 
@@ -93,8 +84,12 @@ async fn carry_out(
         return Ok(Exit::Done);
     }
     if !context.is_driven()? {
-        // Asked without the lock, so that a wrong hash leaves no trace.
-        plan::still_holds(context, &edit, hash).await?;
+        // Asked without the lock, so that a wrong hash leaves no trace, nor one for which too little was said: taking
+        // the run raises the fence, and that makes the hash stale.
+        let present = plan::still_holds(context, &edit, hash).await?;
+        if let Some(demand) = &present.demand {
+            demand.check(going.said().as_deref())?;
+        }
     }
     if log.is_none() {
         *log = context.log()?;

@@ -6,7 +6,7 @@ use driver::{
     Offline,
     api::CallError,
     system_clock,
-    view::{ExplainView, FactValue, Refusal},
+    view::{ExplainView, Refusal},
 };
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
     exit::{Exit, Failure, Outcome},
     out, style,
 };
+use crate::explained;
 
 /// Explains a slot, or every slot of a group; with `short`, in one line each.
 pub(crate) async fn run(context: &Context, subject: &str, short: bool) -> Outcome {
@@ -63,15 +64,10 @@ fn lines(view: &ExplainView) -> Vec<String> {
     let node = &view.node;
     let mut lines = vec![format!("{}: {}", node.slot, node.reason)];
     let mut add = |name: &str, value: &str| lines.push(format!("  {name:<19} {value}"));
-    add("rung", &view.rung);
-    add("ready", if node.ready { "yes" } else { "no" });
-    for fact in &view.facts {
-        match &fact.value {
-            FactValue::Text(text) => add(&fact.name, text),
-            FactValue::Count(count) => add(&fact.name, &count.to_string()),
-            FactValue::At(at) => add(&fact.name, &style::time(*at)),
-        }
+    for (name, value) in explained::facts(view, style::time) {
+        add(name, &value);
     }
+    add("ready", if node.ready { "yes" } else { "no" });
     let beside = [
         ("endpoint", node.endpoint.clone()),
         ("last error", node.last_error.clone()),
@@ -83,14 +79,8 @@ fn lines(view: &ExplainView) -> Vec<String> {
             add(name, &value);
         }
     }
-    for blocker in &view.blockers {
-        match &blocker.way_out {
-            Some(command) => add("waits for", &format!("{}; {command}", blocker.what)),
-            None => add("waits for", &blocker.what),
-        }
-    }
-    for drift in &view.drift {
-        add("drift", &drift.line());
+    for (name, value) in explained::obstacles(view) {
+        add(name, &value);
     }
     lines
 }

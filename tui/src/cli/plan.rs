@@ -49,15 +49,15 @@ pub(crate) async fn is_done(
     Ok(dry_run(context, edit).await.is_ok_and(|present| present.empty))
 }
 
-/// Checks without taking the run that `hash` still is the plan of `edit`.
+/// Checks without taking the run that `hash` still is the plan of `edit`, and gives that.
 pub(crate) async fn still_holds(
     context: &Context,
     edit: &Edit,
     hash: PlanHash,
-) -> Result<(), Failure> {
+) -> Result<PlanView, Failure> {
     let present = dry_run(context, edit).await?;
     if present.hash == hash {
-        return Ok(());
+        return Ok(present);
     }
     let used = Offline::was_used(&context.paths, hash)?;
     let message = if used {
@@ -71,7 +71,8 @@ pub(crate) async fn still_holds(
         format!("the plan would now be {}", present.hash),
     ];
     if !used {
-        // Nobody kept what the plan was made from: the journal knows what happened lately.
+        // Nobody kept what the plan was made from: the file knows its age, the journal what happened lately.
+        moved.extend(written(context, edit));
         moved.extend(Offline::open(&context.paths)?.news());
     }
     Err(Refusal {
@@ -81,6 +82,15 @@ pub(crate) async fn still_holds(
         hint: Some("make the plan again, look at it, and confirm its new hash".to_owned()),
     }
     .into())
+}
+
+/// When the file was written last, where the plan is made from it.
+fn written(context: &Context, edit: &Edit) -> Option<String> {
+    if !matches!(edit, Edit::File { .. }) {
+        return None;
+    }
+    let age = context.file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+    Some(format!("{} was written {} s ago", context.file.display(), age.as_secs()))
 }
 
 /// Prints a plan as data, with the command that carries it out.

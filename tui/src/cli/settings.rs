@@ -7,6 +7,7 @@ use std::{
     io::{ErrorKind, Read as _},
     ops::Range,
     path::{Path, PathBuf},
+    string::FromUtf8Error,
 };
 
 use toml::{
@@ -67,8 +68,8 @@ pub(crate) struct Settings {
 /// Reads the settings; those that nobody made are the usual ones.
 pub(crate) fn read(origin: &Origin) -> Result<Settings, Failure> {
     let Some(path) = origin.path() else { return Ok(Settings::default()) };
-    let mut text = String::new();
-    let opened = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text));
+    let mut bytes = Vec::new();
+    let opened = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes));
     match (opened, origin) {
         (Err(error), Origin::Usual(_)) if error.kind() == ErrorKind::NotFound => {
             return Ok(Settings::default());
@@ -84,6 +85,7 @@ pub(crate) fn read(origin: &Origin) -> Result<Settings, Failure> {
         }
         (Ok(_), _) => {}
     }
+    let text = String::from_utf8(bytes).map_err(|bad| not_utf8(path, &bad))?;
     parse(&text).map_err(|problems| {
         let place = |(span, what): (Range<usize>, String)| {
             let (line, column) = place_of(&text, span.start);
@@ -98,6 +100,14 @@ pub(crate) fn read(origin: &Origin) -> Result<Settings, Failure> {
             )
         }
     })
+}
+
+fn not_utf8(path: &Path, bad: &FromUtf8Error) -> Failure {
+    let good = bad.as_bytes().get(..bad.utf8_error().valid_up_to()).unwrap_or_default();
+    let good = String::from_utf8_lossy(good);
+    let (line, column) = place_of(&good, good.len());
+    let text = format!("{}:{line}:{column}: this is not UTF-8", path.display());
+    Failure::new(Exit::Invalid, text).hint("save the file as UTF-8")
 }
 
 /// Line and column of a byte, both from one; columns are characters.

@@ -21,6 +21,7 @@ pub struct Filter {
     raw: String,
     terms: Vec<Term>,
     problem: Option<String>,
+    unfinished: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,10 @@ impl Filter {
         let mut filter = Self { raw: raw.trim().to_owned(), ..Self::default() };
         for word in raw.split_whitespace() {
             match term(word) {
-                Ok(term) => filter.terms.extend(term),
+                Ok(Some(term)) => filter.terms.push(term),
+                Ok(None) => {
+                    filter.unfinished.get_or_insert_with(|| format!("{word} is only half a word"));
+                }
                 Err(problem) => drop(filter.problem.get_or_insert(problem)),
             }
         }
@@ -73,6 +77,11 @@ impl Filter {
     /// What is wrong with the first word that makes no sense.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
+    }
+
+    /// What to say to who calls it finished: a word makes no sense, or the rest of one is still to come.
+    pub fn complaint(&self) -> Option<&str> {
+        self.problem().or(self.unfinished.as_deref())
     }
 
     /// True if it lets everything through.

@@ -4,6 +4,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use super::text::clean;
+
 /// A key as the console knows it; what is not listed is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Key {
@@ -95,7 +97,7 @@ impl fmt::Display for Key {
 /// A text that names no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no key is called so; write one character, Ctrl- and a letter, space, Enter, Esc, Tab, S-Tab, Up, Down, Left, Right, Home, End, PgUp or PgDn"
+    "no key is called so; write one character, Ctrl- and a letter, space, Enter, Esc, Tab, S-Tab, Backspace, Up, Down, Left, Right, Home, End, PgUp or PgDn"
 )]
 pub struct UnknownKey;
 
@@ -105,7 +107,8 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, UnknownKey> {
         let mut chars = text.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
-            return if c.is_control() { Err(UnknownKey) } else { Ok(Self::Char(c)) };
+            // What a terminal could not show as it is would be told by no help.
+            return if clean(text, false) == text { Ok(Self::Char(c)) } else { Err(UnknownKey) };
         }
         if let Some((_, key)) = NAMED.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
             return Ok(*key);
@@ -135,7 +138,8 @@ mod tests {
         }
         assert_eq!("ctrl-R".parse(), Ok(Key::Ctrl('r')));
         assert_eq!("SPACE".parse(), Ok(Key::Char(' ')));
-        for bad in ["", "xx", "alt-x", "ctrl-", "ctrl-xx", "f12", "\u{1b}"] {
+        for bad in ["", "xx", "alt-x", "ctrl-", "ctrl-xx", "f12", "\u{1b}", "\u{202e}", "\u{200d}"]
+        {
             assert_eq!(bad.parse::<Key>(), Err(UnknownKey), "{bad:?}");
         }
     }

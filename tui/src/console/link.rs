@@ -4,9 +4,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use driver::view::{Edit, PlanView, RecoveryOperationView, Refusal, ReleaseView, RunView};
+use driver::view::{
+    Edit, ExplainView, PlanView, RecoveryOperationView, Refusal, ReleaseView, RunView,
+};
 use reconciler_core::{
-    id::{Generation, GroupId, PlanHash},
+    id::{Generation, GroupId, LogicalNodeId, PlanHash},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -101,6 +103,8 @@ pub enum Ask {
     },
     /// The open operations.
     Operations,
+    /// All that is said of a node.
+    Explain(LogicalNodeId),
     /// Write these counts into the desired-state file.
     WriteBack(BTreeMap<GroupId, u32>),
 }
@@ -116,6 +120,8 @@ pub enum Reply {
     Release(u64, Result<Box<ReleaseView>, Refusal>),
     /// To [`Ask::Operations`].
     Operations(u64, Result<Vec<RecoveryOperationView>, Refusal>),
+    /// To [`Ask::Explain`].
+    Explained(u64, Result<Box<ExplainView>, Refusal>),
     /// To [`Ask::WriteBack`]: the file that was written.
     Written(u64, Result<String, Refusal>),
 }

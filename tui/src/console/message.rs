@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use driver::view::{Edit, RunView};
-use reconciler_core::{id::GroupId, time::Timestamp};
+use reconciler_core::{
+    id::{GroupId, LogicalNodeId},
+    time::Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -98,6 +101,13 @@ pub enum Cmd {
     Operations {
         /// The request's number.
         id: u64,
+    },
+    /// Ask what the driver says of a node; changes nothing.
+    Explain {
+        /// The request's number.
+        id: u64,
+        /// Which.
+        subject: LogicalNodeId,
     },
     /// Write counts into the desired-state file.
     WriteBack {

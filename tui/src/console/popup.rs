@@ -1,6 +1,6 @@
 //! What may lie over the panes, one at a time, as small state machines.
 
-use driver::view::{Edit, RecoveryOperationView, RecoveryVerb, Refusal};
+use driver::view::{Edit, ExplainView, NodeView, RecoveryOperationView, RecoveryVerb, Refusal};
 use reconciler_core::id::{GroupId, LogicalNodeId, OperationId, PassNumber};
 
 use super::{confirm::Prompt, moment::Moment, release::ReleaseStage};
@@ -17,6 +17,10 @@ pub(crate) enum Popup {
     Detail {
         /// Which.
         slot: LogicalNodeId,
+        /// What the driver says of it.
+        told: Box<Told>,
+        /// True if its lines of the fleet text are shown instead.
+        raw: bool,
         /// The first line that is shown.
         top: usize,
     },
@@ -49,6 +53,17 @@ pub(crate) enum Popup {
     WriteBack,
     /// May the console end?
     Quit,
+}
+
+/// What the driver says of a slot in full.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// The request whose answer is awaited.
+    pub(crate) asked: Option<u64>,
+    /// The node as it was when it was asked for last.
+    pub(crate) of: Option<NodeView>,
+    /// The newest answer.
+    pub(crate) answer: Option<Result<Box<ExplainView>, Refusal>>,
 }
 
 /// The open operations, once they have come.

@@ -53,7 +53,7 @@ async fn play(player: &mut Player) -> Result<(), ConsoleError> {
                 }
             },
             key = input.next() => match key {
-                Some(KeyEvent::Key(key)) => {
+                Some(KeyEvent::Key(key, _)) => {
                     if !pressed(player, key, &mut plays) {
                         return Ok(());
                     }

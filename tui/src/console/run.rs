@@ -189,7 +189,7 @@ impl Console {
         let mut next = Some(first.unwrap_or(KeyEvent::Hangup));
         while let Some(event) = next {
             batch.push(match event {
-                KeyEvent::Key(key) => Msg::Key(key, self.clock.now()),
+                KeyEvent::Key(key, read) => Msg::Key(key, self.clock.at(read)),
                 KeyEvent::Click(column, row) => Msg::Click { column, row },
                 KeyEvent::Hangup => Msg::Hangup,
             });
@@ -246,6 +246,9 @@ impl Console {
             }
             Cmd::Release(confirmed) => self.send(confirmed.into_request()),
             Cmd::Operations { id } => self.send(Request { id, ask: Ask::Operations }),
+            Cmd::Explain { id, subject } => {
+                self.send(Request { id, ask: Ask::Explain(subject) });
+            }
             Cmd::WriteBack { id, counts } => {
                 self.send(Request { id, ask: Ask::WriteBack(counts) });
             }
@@ -318,11 +321,14 @@ impl Clock {
     }
 
     fn now(&self) -> Moment {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment {
-            wall: Timestamp::from_millis(millis(wall)),
-            mono: Millis::new(millis(self.start.elapsed())),
-        }
+        self.at(Instant::now())
+    }
+
+    fn at(&self, instant: Instant) -> Moment {
+        let wall = SystemTime::now().checked_sub(instant.elapsed()).unwrap_or(UNIX_EPOCH);
+        let wall = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mono = instant.saturating_duration_since(self.start);
+        Moment { wall: Timestamp::from_millis(millis(wall)), mono: Millis::new(millis(mono)) }
     }
 }
 

@@ -114,6 +114,7 @@ enum Act {
     Applied(bool),
     Looked(bool),
     Listed,
+    Told,
     Lost,
 }
 
@@ -153,6 +154,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<bool>().prop_map(Act::Applied),
         1 => any::<bool>().prop_map(Act::Looked),
         1 => Just(Act::Listed),
+        1 => Just(Act::Told),
         1 => Just(Act::Lost),
     ]
 }
@@ -173,14 +175,16 @@ struct Play {
     sent: Vec<u64>,
     looked: Vec<u64>,
     listed: Vec<u64>,
+    told: Vec<u64>,
     shown: BTreeSet<PlanHash>,
 }
 
 impl Play {
     fn new() -> Self {
         let console = Console::new(120, 36);
-        let (asked, sent, looked, listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { console, asked, sent, looked, listed, shown: BTreeSet::new() }
+        let none = Vec::new;
+        let (asked, sent, looked, listed, told) = (none(), none(), none(), none(), none());
+        Self { console, asked, sent, looked, listed, told, shown: BTreeSet::new() }
     }
 
     fn take(&mut self, cmds: Vec<Cmd>) {
@@ -199,6 +203,7 @@ impl Play {
                     );
                 }
                 Cmd::Operations { id } => self.listed.push(id),
+                Cmd::Explain { id, .. } => self.told.push(id),
                 Cmd::WriteBack { .. }
                 | Cmd::Copy(_)
                 | Cmd::Reconnect
@@ -255,6 +260,11 @@ impl Play {
             Act::Listed => {
                 if let Some(id) = self.listed.pop() {
                     self.console.msg(Msg::Reply(Reply::Operations(id, Ok(vec![operation()]))));
+                }
+            }
+            Act::Told => {
+                if let Some(id) = self.told.pop() {
+                    self.console.msg(Msg::Reply(Reply::Explained(id, Err(refusal()))));
                 }
             }
             Act::Lost => {

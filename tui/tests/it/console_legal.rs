@@ -143,8 +143,10 @@ fn a_filter_that_makes_no_sense_hides_nothing_and_says_so() {
     for half in ["re:", "age>", "age>5", "!", "!stage:"] {
         let filter = Filter::new(half);
         assert!(filter.problem().is_none() && filter.is_empty(), "{half}: {filter:?}");
+        assert!(filter.complaint().is_some_and(|it| it.starts_with(half)), "{half}: {filter:?}");
     }
     assert_eq!(kept("gpu re:(").len(), 4);
+    assert_eq!(Filter::new("gpu !stage:boot").complaint(), None);
 }
 
 #[test]

@@ -133,7 +133,10 @@ fn keys_typed_before_the_plan_could_be_read_confirm_nothing() {
     console.paint();
     console.ms += 149;
     assert!(applied(&console.hasty_key(Key::Char('a'))).is_none(), "too soon after the frame");
-    console.ms += 1;
+
+    let mut console = prompted(&create());
+    console.paint();
+    console.ms += 150;
     assert!(applied(&console.hasty_key(Key::Char('a'))).is_some());
 
     let mut console = prompted(&destroy(true));
@@ -141,6 +144,44 @@ fn keys_typed_before_the_plan_could_be_read_confirm_nothing() {
         console.hasty_key(Key::Char(c));
     }
     assert!(applied(&console.key(Key::Enter)).is_none(), "the name was typed ahead");
+}
+
+/// A paste comes as keys, close behind each other: what it holds may be typed, and answers no question.
+#[test]
+fn keys_of_a_paste_confirm_nothing() {
+    let seen = |shown: &PlanView| {
+        let mut console = prompted(shown);
+        console.paint();
+        console.ms += 5_000;
+        console
+    };
+    let paste = |console: &mut Console, keys: &[Key]| {
+        for key in keys {
+            console.ms += 49;
+            assert!(applied(&console.hasty_key(*key)).is_none(), "{key}");
+        }
+    };
+    let mut console = seen(&create());
+    paste(&mut console, &[Key::Char('x'), Key::Char('a'), Key::Tab, Key::Enter]);
+    assert!(has(&console, "press Enter again"));
+    console.ms += 50;
+    assert!(applied(&console.hasty_key(Key::Char('a'))).is_some());
+
+    let mut console = seen(&destroy(false));
+    paste(&mut console, &[Key::Char('x'), Key::Char('y')]);
+    console.ms += 50;
+    assert!(applied(&console.hasty_key(Key::Char('y'))).is_some());
+
+    let mut console = seen(&destroy(true));
+    let name: Vec<Key> = "cpu-batch".chars().map(Key::Char).chain([Key::Enter]).collect();
+    paste(&mut console, &name);
+    console.ms += 50;
+    assert!(applied(&console.hasty_key(Key::Enter)).is_some(), "the name may be pasted");
+
+    let mut console = Console::with(Options { embedded: true, ..options() }, 120, 36, run_view());
+    console.key(Key::Char('q'));
+    paste(&mut console, &[Key::Char('u'), Key::Char('y')]);
+    assert!(console.model.has_popup());
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! Where tmux is not installed, each test says so by name and passes; a machine that has it must not skip.
 
 use std::{
+    cell::Cell,
     process::{Command, Output},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
@@ -15,12 +16,17 @@ use crate::world::{LOOK, PATIENCE, World, node, servers, until, until_true};
 /// A terminal of its own, on a tmux server of its own.
 pub(crate) struct Terminal {
     socket: String,
+    typed: Cell<Instant>,
 }
+
+/// Keys of a person come further apart than those of a paste, which answer nothing.
+const APART: Duration = Duration::from_millis(150);
 
 impl Terminal {
     /// Opens a shell of `width` by `height` in the world's directory; nothing if there is no tmux.
     pub(crate) fn open(world: &World, width: u16, height: u16) -> Option<Self> {
-        let terminal = Self { socket: format!("levelhead-{}", world.uuid()) };
+        let socket = format!("levelhead-{}", world.uuid());
+        let terminal = Self { socket, typed: Cell::new(Instant::now()) };
         if Command::new("tmux").arg("-V").output().is_err() {
             eprintln!("skipped: tmux is not installed");
             return None;
@@ -48,16 +54,19 @@ impl Terminal {
         String::from_utf8_lossy(&self.output(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
-    /// Presses keys, one after the other.
+    /// Presses keys, one after the other, as a person does.
     pub(crate) fn press(&self, keys: &[&str]) {
         for key in keys {
+            until_true("the key before is over", || self.typed.get().elapsed() >= APART);
             self.tmux(&["send-keys", key]);
+            self.typed.set(Instant::now());
         }
     }
 
-    /// Types a text as it is.
+    /// Types a text as it is, all at once.
     pub(crate) fn type_in(&self, text: &str) {
         self.tmux(&["send-keys", "-l", text]);
+        self.typed.set(Instant::now());
     }
 
     /// Types a line.

@@ -54,6 +54,15 @@ fn a_paste_of_kilobytes_stalls_nothing() {
     terminal.press(&["Escape"]);
     // A key right behind it would be read as one with Alt.
     terminal.shows(&["web-0", "CONVERGED"]);
+    // Nor is a question answered by what is pasted over it.
+    terminal.press(&["+", "p"]);
+    terminal.shows(&["Apply plan?", "create   web-1"]);
+    until_true("the plan was seen and its keys count", || {
+        terminal.type_in("jka");
+        terminal.screen().contains("press a again")
+    });
+    terminal.press(&["Escape", "U"]);
+    terminal.shows(&["web-0", "CONVERGED"]);
     terminal.leave();
     assert_eq!(world.status()["generation"], 1);
 }

@@ -111,6 +111,7 @@ fn an_operator_has_the_last_word_on_an_update() {
     let verb = |what: &'static str| ["update", "web", what, "--file", "FILE"];
     let refused = world.expect(65, &[&verb("--pause")[..], &["--yes"]].concat());
     assert!(refused.err.contains("there is no update of `web` under way"), "{refused:?}");
+    assert!(refused.err.contains("next: no update is under way"), "{refused:?}");
     world.expect(64, &["update", "web", "--file", "FILE"]);
 
     world.write(&web(AFTER, "max_surge = 1\nobservation = \"4s\"\n"));

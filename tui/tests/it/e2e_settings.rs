@@ -17,6 +17,9 @@ fn settings_that_make_no_sense_are_refused_at_their_place() {
     let clash = world.expect(65, &["config", "show", "--config", &named]);
     assert!(clash.err.contains("mine.toml:2:1: p means `plan` of `panes` as well"), "{clash:?}");
     assert!(clash.err.contains("next: "), "{clash:?}");
+    fs::write(&path, b"[keys.panes]\n# caf\xe9\n").unwrap();
+    let latin = world.expect(65, &["config", "show", "--config", &named]);
+    assert!(latin.err.contains("mine.toml:2:6: this is not UTF-8"), "{latin:?}");
     let gone = world.expect(65, &["config", "show", "--config", "nowhere.toml"]);
     assert!(gone.err.contains("config path"), "{gone:?}");
 }

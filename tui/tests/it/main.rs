@@ -19,6 +19,7 @@ mod console_tape;
 mod console_term;
 mod console_time;
 mod console_tmux;
+mod console_told;
 mod console_tty;
 #[cfg(feature = "docker")]
 mod docker;

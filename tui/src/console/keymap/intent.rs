@@ -92,6 +92,8 @@ pub(crate) enum Look {
     Zone,
     /// Take clicks and the wheel, or leave them to the terminal.
     Mouse,
+    /// A node in words, or as its lines of the fleet text.
+    Raw,
     /// What a frame costs, and what comes in.
     Perf,
     /// The keys.
@@ -147,6 +149,8 @@ pub(crate) enum Typing {
     Char(char),
     /// Take the last character back.
     Erase,
+    /// Take all of them back.
+    Clear,
     /// Write what can only follow.
     Complete,
 }

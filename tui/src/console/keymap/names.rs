@@ -13,6 +13,7 @@ pub(crate) const fn of(intent: Intent) -> &'static str {
         Intent::Say(say) => of_say(say),
         Intent::Text(Typing::Char(_)) => "type",
         Intent::Text(Typing::Erase) => "erase",
+        Intent::Text(Typing::Clear) => "clear",
         Intent::Text(Typing::Complete) => "complete",
         Intent::App(App::Redraw) => "redraw",
         Intent::App(App::Suspend) => "suspend",
@@ -68,6 +69,7 @@ const fn of_look(look: Look) -> &'static str {
         Look::Mouse => "mouse",
         Look::Help => "help",
         Look::Quit => "quit",
+        Look::Raw => "raw",
         Look::Perf => "perf",
     }
 }

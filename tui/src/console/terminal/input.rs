@@ -8,7 +8,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossterm::event::{
@@ -28,8 +28,8 @@ use crate::console::message::Key;
 /// What the thread reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyEvent {
-    /// A key.
-    Key(Key),
+    /// A key, and when it was read.
+    Key(Key, Instant),
     /// A click on a cell.
     Click(u16, u16),
     /// The terminal is gone; nothing follows.
@@ -175,11 +175,12 @@ fn drain(sender: &UnboundedSender<KeyEvent>) -> io::Result<bool> {
 
 /// What an event of the library means here; the wheel moves like the arrows.
 fn used(event: &Event) -> Option<KeyEvent> {
-    let Event::Mouse(mouse) = event else { return key(event).map(KeyEvent::Key) };
+    let pressed = |key| KeyEvent::Key(key, Instant::now());
+    let Event::Mouse(mouse) = event else { return key(event).map(pressed) };
     match mouse.kind {
         MouseEventKind::Down(MouseButton::Left) => Some(KeyEvent::Click(mouse.column, mouse.row)),
-        MouseEventKind::ScrollUp => Some(KeyEvent::Key(Key::Up)),
-        MouseEventKind::ScrollDown => Some(KeyEvent::Key(Key::Down)),
+        MouseEventKind::ScrollUp => Some(pressed(Key::Up)),
+        MouseEventKind::ScrollDown => Some(pressed(Key::Down)),
         MouseEventKind::Down(_)
         | MouseEventKind::Up(_)
         | MouseEventKind::Drag(_)

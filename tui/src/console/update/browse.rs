@@ -98,6 +98,8 @@ fn look_at(model: &mut Model, look: Look) -> Vec<Cmd> {
             model.relist();
         }
         Look::Pause => pause(model),
+        // Only the box of a node has two ways to be read.
+        Look::Raw => {}
         Look::Perf => model.perf = if model.perf.is_some() { None } else { Some(Perf::default()) },
         Look::Help => model.popup = Some(Popup::Help { top: 0 }),
         Look::Quit => return popup::quit(model),

@@ -51,7 +51,7 @@ fn with(model: &mut Model, name: &str, rest: &str) -> Vec<Cmd> {
         "scale" => scale(model, rest),
         "filter" => {
             let filter = Filter::new(rest);
-            if let Some(problem) = filter.problem() {
+            if let Some(problem) = filter.complaint() {
                 model.flash(problem.to_owned());
                 return Vec::new();
             }

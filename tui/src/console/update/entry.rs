@@ -23,10 +23,16 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         // Taking back what was not typed leaves the field, as it does elsewhere.
         (Entry::Command { text }, Intent::Text(Typing::Erase)) if text.is_empty() => {}
         (entry, Intent::Text(Typing::Char(c))) => model.entry = Some(typed(entry, c)),
-        (entry, Intent::Text(Typing::Erase)) => model.entry = Some(erased(entry)),
+        (entry, Intent::Text(Typing::Erase)) => {
+            let shorter = |text: &mut String| {
+                text.truncate(text.char_indices().next_back().map_or(0, |(at, _)| at))
+            };
+            model.entry = Some(edited(entry, shorter));
+        }
+        (entry, Intent::Text(Typing::Clear)) => model.entry = Some(edited(entry, String::clear)),
         (Entry::Filter { text, before }, Intent::Say(Say::Accept)) => {
             let filter = Filter::new(&text);
-            if let Some(problem) = filter.problem() {
+            if let Some(problem) = filter.complaint() {
                 model.flash(problem.to_owned());
                 model.entry = Some(Entry::Filter { text, before });
             }
@@ -68,9 +74,9 @@ fn typed(mut entry: Entry, c: char) -> Entry {
     entry
 }
 
-fn erased(mut entry: Entry) -> Entry {
+fn edited(mut entry: Entry, edit: impl FnOnce(&mut String)) -> Entry {
     let (Entry::Filter { text, .. } | Entry::Command { text } | Entry::Count { text, .. }) =
         &mut entry;
-    text.pop();
+    edit(text);
     entry
 }

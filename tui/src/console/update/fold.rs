@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{click, key, link, plan, recover, release, write_back};
+use super::{click, key, link, plan, recover, release, told, write_back};
 use crate::console::{
     layout::Tier,
     link::Reply,
@@ -15,11 +15,20 @@ use crate::console::{
 
 /// Folds a message into the model; what it returns is to be done in order.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    let mut cmds = folded(model, msg);
+    cmds.extend(told::due(model));
+    cmds
+}
+
+fn folded(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     match msg {
         Msg::Tick(now) => tick(model, now),
         Msg::Painted(now) => painted(model, now),
         Msg::Key(key, at) => {
-            tick(model, at);
+            // It was read before now.
+            if at.mono > model.now.mono {
+                tick(model, at);
+            }
             model.dirty = true;
             return key::press(model, key, at);
         }
@@ -72,6 +81,7 @@ fn replied(model: &mut Model, reply: Reply) {
         Reply::Applied(id, answer) => plan::applied(model, id, answer),
         Reply::Release(id, answer) => release::reply(model, id, answer),
         Reply::Operations(id, answer) => recover::reply(model, id, answer),
+        Reply::Explained(id, answer) => told::reply(model, id, answer),
         Reply::Written(_, answer) => write_back::reply(model, answer),
     }
 }

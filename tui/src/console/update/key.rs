@@ -4,7 +4,7 @@ use reconciler_core::time::Millis;
 
 use super::{browse, entry, plan, popup, recover, release, write_back};
 use crate::console::{
-    keymap::{App, Context, Intent},
+    keymap::{App, Context, Intent, Say},
     message::{Cmd, Farewell, Key, Moment},
     model::Model,
     popup::Popup,
@@ -13,8 +13,13 @@ use crate::console::{
 /// Within which a key that asks twice must come again.
 const TWICE: Millis = Millis::new(2_000);
 
+/// A key that answers must come so long after the one before it. Fingers answer a question later than this; the
+/// characters of a paste, which the terminal gives as keys, come closer.
+const APART: Millis = Millis::new(50);
+
 /// Acts on a key.
 pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
+    let before = model.last_key.replace(at.mono);
     let context = Context::of(model);
     let Some(intent) = model.options.keys.intent(context, key) else { return Vec::new() };
     if let Intent::App(app) = intent {
@@ -23,6 +28,10 @@ pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
             App::Suspend => suspend(model, at),
             App::Redraw => vec![Cmd::Redraw],
         };
+    }
+    if answers(context, intent) && before.is_some_and(|before| at.since(before) < APART) {
+        model.flash(format!("a key this close behind another answers nothing: press {key} again"));
+        return Vec::new();
     }
     let releases = matches!(model.popup, Some(Popup::Release { .. }));
     match context {
@@ -36,6 +45,12 @@ pub(super) fn press(model: &mut Model, key: Key, at: Moment) -> Vec<Cmd> {
         Context::Answer => plan::answered(model, intent),
         Context::Reading | Context::Leaving => popup::act(model, intent),
     }
+}
+
+/// True for what says yes to a question, however it is asked.
+const fn answers(context: Context, intent: Intent) -> bool {
+    let typing = matches!(context, Context::Browse(_) | Context::Entry);
+    !typing && matches!(intent, Intent::Say(Say::Apply | Say::Yes | Say::Accept))
 }
 
 fn interrupt(model: &mut Model, at: Moment) -> Vec<Cmd> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{recover, release};
+use super::{recover, release, told};
 use crate::console::{
     link::Lost,
     model::{Link, Model},
@@ -25,6 +25,7 @@ pub(super) fn snapshot(model: &mut Model, view: Arc<RunView>) {
         interrupt(model, "another driver took over");
         release::interrupt(model, "another driver took over");
         recover::interrupt(model);
+        told::interrupt(model);
     }
     let before = model.live.as_ref().filter(|old| !other_run && old.pass < view.pass);
     let apart = before.map_or(0, |old| view.pass.get().saturating_sub(old.pass.get()));
@@ -56,6 +57,7 @@ pub(super) fn lost(model: &mut Model, lost: Lost) {
         interrupt(model, &lost.why);
         release::interrupt(model, &lost.why);
         recover::interrupt(model);
+        told::interrupt(model);
     }
     model.link = Link::Lost(lost);
 }

@@ -16,6 +16,7 @@ mod release;
 mod save;
 mod scroll;
 mod sight;
+mod told;
 mod travel;
 mod write_back;
 

@@ -106,6 +106,7 @@ pub(super) fn prompted(model: &mut Model, intent: Intent, at: Moment) -> Vec<Cmd
         Intent::Say(say) => return said(model, say, at),
         Intent::Text(Typing::Char(c)) if prompt.typed.len() < NAME_LEN_MAX => prompt.typed.push(c),
         Intent::Text(Typing::Erase) => drop(prompt.typed.pop()),
+        Intent::Text(Typing::Clear) => prompt.typed.clear(),
         Intent::Look(Look::Copy) => return copy::of_popup(model),
         Intent::Text(_) | Intent::Look(_) | Intent::Edit(_) | Intent::App(_) => {}
         Intent::Move(_) => scroll(model, intent),

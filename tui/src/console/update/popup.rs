@@ -20,9 +20,17 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         (Some(Popup::Pass { .. }), Intent::Look(Look::Forward)) => {
             travel::step(model, travel::Way::Forward);
         }
+        (Some(Popup::Detail { .. }), Intent::Look(Look::Raw)) => turn(model),
         (_, _) => scroll(model, intent),
     }
     Vec::new()
+}
+
+/// Shows a node in words, or as its lines of the fleet text.
+fn turn(model: &mut Model) {
+    if let Some(Popup::Detail { raw, top, .. }) = &mut model.popup {
+        (*raw, *top) = (!*raw, 0);
+    }
 }
 
 /// Ends, or asks first where more than the view ends with it.

@@ -91,6 +91,7 @@ pub(super) fn prompted(model: &mut Model, intent: Intent, at: Moment) -> Vec<Cmd
             prompt.typed.push(c);
         }
         Intent::Text(Typing::Erase) => drop(prompt.typed.pop()),
+        Intent::Text(Typing::Clear) => prompt.typed.clear(),
         Intent::Move(_) => scroll(model, intent),
         Intent::Say(Say::Apply | Say::Yes | Say::Switch)
         | Intent::Text(_)

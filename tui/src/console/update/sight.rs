@@ -38,5 +38,5 @@ pub(super) fn detail(model: &mut Model, slot: LogicalNodeId) {
         model.flash(format!("details are of the present: {key} leads there"));
         return;
     }
-    model.popup = Some(Popup::Detail { slot, top: 0 });
+    model.popup = Some(Popup::Detail { slot, told: Box::default(), raw: false, top: 0 });
 }

@@ -103,7 +103,7 @@ fn parts(place: Rect, content: &Content) -> (Rect, Rect) {
 fn content(model: &Model, popup: &Popup, width: usize) -> Content {
     match popup {
         Popup::Help { .. } => help::content(model),
-        Popup::Detail { slot, .. } => detail::content(model, slot, width),
+        Popup::Detail { slot, told, raw, .. } => detail::content(model, slot, told, *raw, width),
         Popup::Pass { pass, .. } => pass::content(model, *pass, width),
         Popup::Release { subject, stage, .. } => release::content(model, subject, stage, width),
         Popup::Operations(list) => operations::content(model, list, width),
