@@ -28,11 +28,13 @@ use checkpoint::{
 };
 use reconciler_core::{
     checkpoint::StepMark,
-    id::{OperationId, StepId},
-    time::Timestamp,
+    effect::{Action, Intent, NodeManagerCommand, idempotency_key},
+    id::{OperationId, SessionId, StepId},
+    observed::{Endpoint, Handle, LeaseFacts, LeaseId},
+    time::{Millis, Timestamp},
 };
 use rustix::time::{ClockId, clock_gettime};
-use world::{event, first_commit, home, intent, keep, open, opened, pass, put};
+use world::{asked, event, first_commit, home, intent, keep, open, opened, pass, put};
 
 const STEPS: u64 = 10;
 const ABREAST: u64 = 64;
@@ -138,6 +140,30 @@ fn verified(step: u64) -> StepWrite {
     }
 }
 
+/// What a chain does: a lease is made, and what runs on it is started and stopped in turns.
+fn link(journal: &Journal, step: u64, operation: u64, lane: u32, wave: u64) -> Intent {
+    let first = intent(step, operation, lane, journal.fence());
+    let Action::Command(NodeManagerCommand::CreateLease(request)) = &first.action else {
+        return first;
+    };
+    if wave == 0 {
+        return first;
+    }
+    let handle = Handle::default;
+    let lease = LeaseFacts { id: LeaseId::new("lease"), fence: first.fence, handle: handle() };
+    let session = SessionId::new(wave);
+    let command = if wave.is_multiple_of(2) {
+        let grace = Millis::from_secs(5);
+        NodeManagerCommand::CancelBootstrap { lease, session, workload: handle(), grace }
+    } else {
+        let (request, endpoint) = (request.clone(), Endpoint::default());
+        let timeout = Millis::from_secs(5);
+        NodeManagerCommand::StartBootstrap { request, lease, endpoint, session, timeout }
+    };
+    let key = idempotency_key(first.attempt.uuid, command.kind(), &wave.to_string());
+    Intent { action: command.into(), key, ..first }
+}
+
 /// A pass of `width` chains: the results of the last wave and the intents of the next, as the driver writes them.
 fn wave_commit(journal: &Journal, operation: u64, wave: u64, width: u64, base: u64) -> Commit {
     let number = |wave: u64, lane: u64| base + wave * width + lane + 1;
@@ -146,7 +172,7 @@ fn wave_commit(journal: &Journal, operation: u64, wave: u64, width: u64, base: u
     let mut commit = Commit {
         at: Timestamp::from_millis(wave),
         pass: Some(pass(base + wave + 1)),
-        records: lanes.clone().map(|lane| put(slot(lane), wave)).collect(),
+        records: lanes.clone().map(|lane| asked(slot(lane), wave)).collect(),
         events: vec![event(Subject::Run, "a wave", base + wave)],
         ..Commit::default()
     };
@@ -154,7 +180,7 @@ fn wave_commit(journal: &Journal, operation: u64, wave: u64, width: u64, base: u
         commit.steps = lanes.clone().map(|lane| verified(number(wave - 1, lane))).collect();
     }
     if wave < STEPS {
-        let next = |lane| intent(number(wave, lane), operation, slot(lane), journal.fence());
+        let next = |lane| link(journal, number(wave, lane), operation, slot(lane), wave);
         commit.intents = lanes.map(next).collect();
     } else {
         commit.operations = vec![OperationWrite::Close {

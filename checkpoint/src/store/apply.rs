@@ -10,7 +10,10 @@ use reconciler_core::{
 use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
 
-use super::seam::{Commit, StoreError};
+use super::{
+    current::Current,
+    seam::{Commit, StoreError},
+};
 use crate::{
     codec::{num, time},
     event::{EventWrite, PassRow},
@@ -47,6 +50,7 @@ pub(super) type Applied = Result<(), Fault>;
 pub(super) struct Apply<'a> {
     pub(super) conn: &'a Connection,
     pub(super) holder: &'a Holder,
+    pub(super) current: &'a mut Current,
     pub(super) rows: u64,
     /// What is taken of the provider that was asked about last.
     pub(super) taken: Option<(ProviderName, Demand)>,
@@ -56,8 +60,12 @@ pub(super) struct Apply<'a> {
 
 impl<'a> Apply<'a> {
     /// Nothing is applied yet.
-    pub(super) const fn new(conn: &'a Connection, holder: &'a Holder) -> Self {
-        Self { conn, holder, rows: 0, taken: None, broken: Vec::new() }
+    pub(super) const fn new(
+        conn: &'a Connection,
+        holder: &'a Holder,
+        current: &'a mut Current,
+    ) -> Self {
+        Self { conn, holder, current, rows: 0, taken: None, broken: Vec::new() }
     }
 
     /// Applies one commit.

@@ -173,10 +173,7 @@ impl Apply<'_> {
             .optional()?
             .ok_or(Fault::Refused(StoreError::OperationNotOpen(operation)))?;
         let slot = intent.slot.to_string();
-        // The planner has no statistics here and would walk all current steps of the operation.
-        let sql = "UPDATE step INDEXED BY step_of_operation SET rank = NULL \
-                   WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
-        self.run(sql, params![num(operation.get()), slot])?;
+        self.supersede(intent, &slot)?;
         let checkpoint = StepCheckpoint::new(intent.slot.clone(), direction.pending());
         let rank = checkpoint.clone().of_operation(intent.action.kind()).precedence().rank();
         let sql = "INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
@@ -201,8 +198,23 @@ impl Apply<'_> {
         ];
         match self.run(sql, values)? {
             0 => Err(Fault::Refused(StoreError::StepUsed(step))),
-            _inserted => Ok(()),
+            _inserted => {
+                self.current.note(operation, &intent.slot, step);
+                Ok(())
+            }
         }
+    }
+
+    /// From here on the step before speaks for its slot no more.
+    fn supersede(&mut self, intent: &Intent, slot: &str) -> Applied {
+        if let Some(before) = self.current.of(intent.operation, &intent.slot) {
+            let sql = "UPDATE step SET rank = NULL WHERE id = ?1";
+            return self.run(sql, [num(before.get())]).map(drop);
+        }
+        // The planner has no statistics here and would walk all current steps of the operation.
+        let sql = "UPDATE step INDEXED BY step_of_operation SET rank = NULL \
+                   WHERE operation = ?1 AND slot = ?2 AND rank IS NOT NULL";
+        self.run(sql, params![num(intent.operation.get()), slot]).map(drop)
     }
 
     /// Brings an open operation's checkpoint to what its steps say.

@@ -4,6 +4,7 @@ mod apply;
 mod apply_operation;
 mod book;
 mod break_off;
+mod current;
 mod error;
 mod memory;
 mod memory_operation;

@@ -17,6 +17,7 @@ use reconciler_core::id::{Fence, PlanHash};
 use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 use super::{
+    current::Current,
     error::OpenError,
     open::{self, Beside},
     prune, rights,
@@ -118,6 +119,7 @@ impl Journal {
                 fence: recovered.fence,
             },
             locks: locks.map_err(|error| OpenError::io(&paths.operation_locks(), error))?,
+            current: Current::default(),
             at: claim.started,
             jobs: queue,
             answers: answer,

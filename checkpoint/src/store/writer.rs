@@ -18,6 +18,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::{
     apply::{Apply, Fault},
+    current::Current,
     prune,
     seal::seal,
     seam::{Commit, Committed, StoreError, Ticket},
@@ -123,6 +124,7 @@ pub(super) struct Writer {
     pub(super) conn: Connection,
     pub(super) holder: Holder,
     pub(super) locks: OperationLocks,
+    pub(super) current: Current,
     /// The time of the newest commit.
     pub(super) at: Timestamp,
     pub(super) jobs: Receiver<Order>,
@@ -242,11 +244,7 @@ impl Writer {
                 continue;
             }
             self.locks.evident(&commit.steps).map_err(lock_failure)?;
-            for write in &commit.operations {
-                if let OperationWrite::Close { id, .. } = write {
-                    self.locks.close(*id).map_err(lock_failure)?;
-                }
-            }
+            closed(commit).try_for_each(|id| self.locks.close(id).map_err(lock_failure))?;
         }
         broken.iter().try_for_each(|id| self.locks.close(*id).map_err(lock_failure))
     }
@@ -265,18 +263,24 @@ impl Writer {
         while let Some((_, commit)) = &batch.next {
             lock(&mut self.locks, commit)?;
             let mut part = tx.savepoint().map_err(failure)?;
-            let mut apply = Apply::new(&part, &self.holder);
+            let mut apply = Apply::new(&part, &self.holder, &mut self.current);
             let applied = apply.commit(commit);
             let Apply { rows: touched, broken: mut ended, .. } = apply;
             let result = match applied {
                 Ok(()) => {
                     part.commit().map_err(failure)?;
                     rows = rows.saturating_add(touched);
+                    for id in closed(commit).chain(ended.iter().copied()) {
+                        self.current.forget(id);
+                    }
                     broken.append(&mut ended);
                     Ok(())
                 }
                 Err(Fault::Refused(error)) => {
                     part.rollback().map_err(failure)?;
+                    for intent in &commit.intents {
+                        self.current.forget(intent.operation);
+                    }
                     Err(error)
                 }
                 Err(Fault::Sql(error)) => return Err(failure(error)),
@@ -316,6 +320,19 @@ impl Writer {
             Err(error) => self.failed = Some(failure(error)),
         }
     }
+}
+
+/// The operations that a commit closes.
+fn closed(commit: &Commit) -> impl Iterator<Item = OperationId> + '_ {
+    commit.operations.iter().filter_map(|write| match write {
+        OperationWrite::Close { id, .. } => Some(*id),
+        OperationWrite::Open { .. }
+        | OperationWrite::TurnBack { .. }
+        | OperationWrite::Restored { .. }
+        | OperationWrite::GoOn { .. }
+        | OperationWrite::Abandon { .. }
+        | OperationWrite::Break { .. } => None,
+    })
 }
 
 fn lock_failure(error: io::Error) -> StoreError {

@@ -125,3 +125,38 @@ fn closed_operations_and_taken_numbers_are_refused() {
     keep(&mut journal, late(1)).unwrap();
     check(&mut journal, late(44), "step 44 does not exist");
 }
+
+/// One step speaks for a slot in each operation, whatever was refused in between, and whoever wrote the one before.
+#[test]
+fn one_step_speaks_for_a_slot() {
+    let home = home();
+    let dir = home.path().join("run");
+    let speakers = || {
+        let file = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+        let sql = "SELECT operation, slot, max(id) FROM step WHERE rank IS NOT NULL \
+                   GROUP BY operation, slot HAVING count(*) = 1 ORDER BY operation, slot";
+        let mut asked = file.prepare(sql).unwrap();
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let rows = asked.query_map([], row).unwrap();
+        rows.collect::<Result<Vec<(i64, String, i64)>, _>>().unwrap()
+    };
+    let one = |operation, slot: &str, step| (operation, slot.to_owned(), step);
+    let (mut journal, recovered) = open(&dir);
+    keep(&mut journal, first_commit()).unwrap();
+    keep(&mut journal, Commit { operations: vec![opened(2)], ..Commit::default() }).unwrap();
+    for (step, operation, index) in [(1, 1, 0), (2, 1, 0), (3, 2, 0), (4, 1, 1), (5, 1, 0)] {
+        keep(&mut journal, step_commit(step, operation, index, recovered.fence)).unwrap();
+    }
+    assert_eq!(speakers(), [one(1, "web-0", 5), one(1, "web-1", 4), one(2, "web-0", 3)]);
+    // The first of its steps is taken back with the second, which has a number that was given already.
+    let half = vec![intent(6, 1, 0, recovered.fence), intent(5, 1, 1, recovered.fence)];
+    let half = Commit { intents: half, ..Commit::default() };
+    check(&mut journal, half, "step 5 exists already");
+    assert_eq!(speakers(), [one(1, "web-0", 5), one(1, "web-1", 4), one(2, "web-0", 3)]);
+    keep(&mut journal, step_commit(7, 1, 0, recovered.fence)).unwrap();
+    drop(journal);
+    let (mut journal, recovered) = open(&dir);
+    keep(&mut journal, step_commit(8, 1, 0, recovered.fence)).unwrap();
+    keep(&mut journal, step_commit(9, 2, 0, recovered.fence)).unwrap();
+    assert_eq!(speakers(), [one(1, "web-0", 8), one(1, "web-1", 4), one(2, "web-0", 9)]);
+}

@@ -6,6 +6,7 @@ pub(crate) mod agents;
 mod answer;
 mod call_error;
 mod client;
+mod copies;
 mod feed;
 mod limits;
 mod listen;

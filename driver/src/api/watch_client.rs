@@ -8,7 +8,7 @@ use hyper::{Method, StatusCode, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 
-use super::{call_error::CallError, client::Client, reach::silent};
+use super::{call_error::CallError, client::Client, copies::Copies, reach::silent};
 use crate::view::{RunView, WatchLine};
 
 /// A driver says something at least every five seconds; one that is silent for so long is gone or stuck.
@@ -33,13 +33,13 @@ pub(crate) struct Watch {
     /// What came and is no whole line yet.
     rest: Vec<u8>,
     cursor: Option<String>,
-    view: Option<Arc<RunView>>,
+    copies: Copies,
 }
 
 impl Watch {
     /// A watch that begins with its first `next`.
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, body: None, rest: Vec::new(), cursor: None, view: None }
+        Self { client, body: None, rest: Vec::new(), cursor: None, copies: Copies::default() }
     }
 
     /// What is to be seen next. After a failure the next call goes on from where it was.
@@ -88,15 +88,13 @@ impl Watch {
             let line = serde_json::from_slice(&rest[taken..taken + len]);
             match line.map_err(CallError::Answer)? {
                 WatchLine::Snapshot { cursor, view } => {
-                    (self.cursor, self.view) = (Some(cursor), Some(Arc::new(*view)));
+                    self.cursor = Some(cursor);
+                    self.copies.begin(*view);
                     is_new = true;
                 }
                 WatchLine::Delta { cursor, delta } => {
                     self.cursor = Some(cursor);
-                    if let Some(view) = &mut self.view {
-                        delta.apply(Arc::make_mut(view));
-                        is_new = true;
-                    }
+                    is_new |= self.copies.follow(*delta);
                 }
                 // What came before it is shown first; the line itself stays for the next look.
                 WatchLine::Gap { .. } | WatchLine::End { .. } | WatchLine::Alive { .. }
@@ -117,7 +115,7 @@ impl Watch {
             taken += len + 1;
         }
         self.rest = rest[taken..].to_vec();
-        Ok(self.view.clone().filter(|_| is_new).map(Seen::View))
+        Ok(self.copies.newest().filter(|_| is_new).cloned().map(Seen::View))
     }
 
     fn over(&self, why: &str) -> CallError {

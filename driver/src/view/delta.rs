@@ -131,6 +131,9 @@ pub(super) fn shift(ribbon: &mut String, by: u32, len: u32) {
     for _ in 0..by.min(len) {
         ribbon.push(last);
     }
+    if ribbon.len() <= size(len) {
+        return;
+    }
     let over = ribbon.chars().count().saturating_sub(size(len));
     let from = ribbon.char_indices().nth(over).map_or(ribbon.len(), |(at, _)| at);
     ribbon.drain(..from);

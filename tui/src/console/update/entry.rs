@@ -23,12 +23,7 @@ pub(super) fn act(model: &mut Model, intent: Intent) -> Vec<Cmd> {
         // Taking back what was not typed leaves the field, as it does elsewhere.
         (Entry::Command { text }, Intent::Text(Typing::Erase)) if text.is_empty() => {}
         (entry, Intent::Text(Typing::Char(c))) => model.entry = Some(typed(entry, c)),
-        (entry, Intent::Text(Typing::Erase)) => {
-            let shorter = |text: &mut String| {
-                text.truncate(text.char_indices().next_back().map_or(0, |(at, _)| at))
-            };
-            model.entry = Some(edited(entry, shorter));
-        }
+        (entry, Intent::Text(Typing::Erase)) => model.entry = Some(edited(entry, shorten)),
         (entry, Intent::Text(Typing::Clear)) => model.entry = Some(edited(entry, String::clear)),
         (Entry::Filter { text, before }, Intent::Say(Say::Accept)) => {
             let filter = Filter::new(&text);
@@ -72,6 +67,10 @@ fn typed(mut entry: Entry, c: char) -> Entry {
         Entry::Filter { .. } | Entry::Command { .. } | Entry::Count { .. } => {}
     }
     entry
+}
+
+fn shorten(text: &mut String) {
+    text.pop();
 }
 
 fn edited(mut entry: Entry, edit: impl FnOnce(&mut String)) -> Entry {
