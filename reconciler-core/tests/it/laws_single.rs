@@ -14,6 +14,8 @@ use reconciler_core::{
     time::Timestamp,
 };
 
+use crate::model::agrees;
+
 /// Every record of a state.
 pub(crate) fn records(state: &ClusterState) -> Vec<Arc<NodeRecord>> {
     state.groups().flat_map(|(_, group)| group.records().cloned()).collect()
@@ -29,6 +31,7 @@ pub(crate) fn decide(
     let before = records(state);
     let full = reconcile(state, shape, now);
     assert_eq!(reconcile(state, shape, now), full, "the same question has the same answer (R2)");
+    agrees(state, shape, now, &full);
     let mut all: BTreeSet<LogicalNodeId> = before.iter().map(|r| r.slot.clone()).collect();
     all.extend(shape.expand().into_iter().map(|spec| spec.slot));
     assert_eq!(reconcile_some(state, shape, now, &all), full, "all of some is everything");

@@ -31,6 +31,7 @@ mod ladder_table;
 mod laws;
 mod laws_single;
 mod listings;
+mod model;
 mod operator;
 mod outlook;
 mod ownership;
