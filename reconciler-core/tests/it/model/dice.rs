@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use reconciler_core::{
     desired::{
-        ClusterShape, GateCondition, GroupKind, HookPoint, JoinMode, Policy, Power, ProbeKind,
-        RunNodeGroupSpec,
+        ClusterShape, GateCondition, GroupKind, HookPoint, JoinMode, NodeSpec, Policy, Power,
+        ProbeKind, RunNodeGroupSpec,
     },
     effect::{ActionKind, CommandKind, FailureClass},
     hold::{Hold, HoldCode},
-    id::{AttemptOrdinal, Generation, GroupId, SessionId},
+    id::{AttemptOrdinal, Generation, GroupId, ProviderName, SessionId},
     observed::{
         AgentFacts, Backoff, ClusterState, DeleteReason, Deletion, Endpoint, Health, HookMark,
         NodeRecord, NodeStage, ProbeVerdict, Remains, Retry, Rollout, Second, SessionStage,
@@ -20,26 +20,37 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{RUN, ambiguity, at, failure, group, lease, node_spec, pending, session, slot, stage},
+    fleet::{
+        RUN, ambiguity, at, failure, group, lease, node_spec, pending, provider, session, slot,
+        stage,
+    },
     probes::probed,
     trace::{hooks, updates},
 };
 
 /// When a thrown fleet is decided: times of its records lie before it, at it and after it.
-pub(super) const NOW: u64 = 5_000;
+pub(crate) const NOW: u64 = 5_000;
 
 /// A source of choices; the same start gives the same choices.
-pub(super) struct Dice(u64);
+pub(crate) struct Dice {
+    last: u64,
+    /// Of which provider the fleets are.
+    provider: ProviderName,
+}
 
 impl Dice {
-    pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { last: seed, provider: provider() }
+    }
+
+    pub(crate) fn of_provider(seed: u64, name: &str) -> Self {
+        Self { last: seed, provider: name.parse().expect("a provider name") }
     }
 
     /// One of the first `sides` numbers.
     fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        self.last = self.last.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.last ^ (self.last >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % sides
     }
@@ -62,8 +73,9 @@ impl Dice {
         at(self.of(&[0, NOW - 1, NOW, NOW + 1, NOW + 20_000]))
     }
 
-    fn image(&mut self) -> &'static str {
-        self.of(&["v1", "v1", "v2"])
+    fn node(&mut self) -> NodeSpec {
+        let image = self.of(&["v1", "v1", "v2"]);
+        NodeSpec { provider: self.provider.clone(), ..node_spec(image) }
     }
 
     fn policy(&mut self, kind: GroupKind, after: &[&str]) -> Policy {
@@ -99,7 +111,7 @@ impl Dice {
     }
 
     /// Three groups, of which one may wait for another, and one is a job.
-    pub(super) fn shape(&mut self) -> ClusterShape {
+    pub(crate) fn shape(&mut self) -> ClusterShape {
         let groups = [
             ("db", GroupKind::Service, &[][..]),
             ("job", GroupKind::Job, &["db"][..]),
@@ -108,7 +120,7 @@ impl Dice {
         let mut specs = Vec::new();
         for (name, kind, after) in groups {
             let (policy, count) = (self.policy(kind, after), self.small(6));
-            let mut spec = node_spec(self.image());
+            let mut spec = self.node();
             spec.join =
                 self.of(&[JoinMode::None, JoinMode::None, JoinMode::Probe, JoinMode::Agent]);
             let mut spec = RunNodeGroupSpec::new(group(name), count, spec, policy);
@@ -246,7 +258,7 @@ impl Dice {
     ) -> NodeRecord {
         let mut spec = spec.clone();
         let join = spec.spec.join;
-        let mut node = node_spec(self.image());
+        let mut node = self.node();
         node.join = join;
         spec = RunNodeGroupSpec {
             power: spec.power,
@@ -267,7 +279,7 @@ impl Dice {
     }
 
     /// Any state of the groups of `shape`.
-    pub(super) fn state(&mut self, shape: &ClusterShape) -> ClusterState {
+    pub(crate) fn state(&mut self, shape: &ClusterShape) -> ClusterState {
         let (mut records, mut holds, mut rollouts) = (Vec::new(), Vec::new(), Vec::new());
         for name in ["db", "job", "web"] {
             let gone = || RunNodeGroupSpec::new(group(name), 0, node_spec("v1"), Policy::default());
@@ -296,7 +308,7 @@ impl Dice {
 
     fn rollout(&mut self) -> Rollout {
         Rollout {
-            target: node_spec(self.image()).revision(),
+            target: self.node().revision(),
             prior: None,
             reverts: false,
             since: at(0),

@@ -56,7 +56,7 @@ fn thrown_fleets_come_by_every_rung() {
 }
 
 /// Every rung of a decision on a record alone. A pause of a provider is not thrown; traces come by it.
-const RUNGS: [&str; 37] = [
+const RUNGS: [&str; 38] = [
     "ambiguous",
     "await-agent",
     "await-candidate",
@@ -94,6 +94,7 @@ const RUNGS: [&str; 37] = [
     "turn",
     "update-paused",
     "verifying",
+    "working",
 ];
 
 /// R36 to R46: stage × desired × open × due × retry × hold × deletion × power, each as the model says.

@@ -3,6 +3,7 @@
 //! It keeps no count, no index and no worklist, and asks the product for nothing but what a record and a shape say.
 
 mod agrees;
+mod belief;
 mod dice;
 mod fleets;
 mod group;
@@ -11,3 +12,4 @@ mod rules;
 mod update;
 
 pub(crate) use agrees::agrees;
+pub(crate) use dice::{Dice, NOW};
