@@ -42,9 +42,9 @@ fn told(name: &str, state: &ClusterState, shape: &ClusterShape) -> String {
     plan.to_start.iter().for_each(|start| line(format!("> start {}", start.slot)));
     plan.to_destroy.iter().for_each(|slot| line(format!("> destroy {slot}")));
     for (beside, steps) in [("", &plan.per_node), (" beside", &plan.per_second)] {
-        steps.iter().for_each(|(slot, step)| {
+        for (slot, step) in steps {
             line(format!("> step {slot}{beside} {}", step.kind().as_str()));
-        });
+        }
     }
     plan.transitions.iter().for_each(|(slot, _)| line(format!("> change {slot}")));
     plan.looks.iter().for_each(|slot| line(format!("> look {slot}")));

@@ -81,7 +81,7 @@ fn acts(plan: &ReconcilePlan) -> ReconcilePlan {
     ReconcilePlan { requeue_at, reasons, second_reasons, waiting, parked, ..plan.clone() }
 }
 
-/// An attempt gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
+/// An attempt gets a command or a transition, and one of them at most, in the order of the slots (D1, R34, R46).
 fn one_step_each(plan: &ReconcilePlan) {
     let beside = |(_, t): &&(LogicalNodeId, Transition)| matches!(t, Transition::Beside(_));
     let moves = plan.transitions.iter().filter(beside).map(|(slot, _)| slot);

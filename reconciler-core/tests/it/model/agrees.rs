@@ -100,22 +100,25 @@ fn moves(plan: &ReconcilePlan, present: &Said, beside: &Said) {
         |rung: &Rung| matches!(rung, Rung::Step(_) | Rung::Insert) || *rung == undesired;
     let of = |said: &Said, second: bool| -> Vec<(LogicalNodeId, bool, &'static str)> {
         let moves = said.iter().filter(|(_, answer)| answer.acts);
-        let moves = moves.filter(|(_, answer)| match &answer.why.rung {
-            Rung::Step(_) => false,
-            rung => second || !elsewhere(rung),
+        let moves = moves.filter(|(_, answer)| {
+            let rung = &answer.why.rung;
+            !matches!(rung, Rung::Step(_)) && (second || !elsewhere(rung))
         });
         moves.map(|(slot, answer)| (slot.clone(), second, answer.why.rung.name())).collect()
     };
     let mut said = of(present, false);
     said.extend(of(beside, true));
-    let found = plan.transitions.iter().map(|(slot, transition)| match transition {
-        Transition::Beside(inner) => (slot.clone(), true, word(inner)),
-        plain => (slot.clone(), false, word(plain)),
+    let decided = plan.transitions.iter().map(|(slot, transition)| {
+        if let Transition::Beside(inner) = transition {
+            (slot.clone(), true, word(inner))
+        } else {
+            (slot.clone(), false, word(transition))
+        }
     });
-    let mut found: Vec<_> = found.collect();
-    found.sort();
+    let mut decided: Vec<_> = decided.collect();
+    decided.sort();
     said.sort();
-    assert_eq!(found, said, "a change for each that is said to change (R17, R46)");
+    assert_eq!(decided, said, "a change for each that is said to change (R17, R46)");
 }
 
 /// The name of the rung that a change stands on.
@@ -145,10 +148,10 @@ fn waits(plan: &ReconcilePlan, present: &Said, beside: &Said, now: Timestamp) {
     let due = present.iter().chain(beside).filter_map(ahead).min();
     assert_eq!(plan.requeue_at, due, "the earliest of what falls due by itself (R61)");
     let looks = |said: &Said| -> Vec<LogicalNodeId> {
-        let due = |answer: &Answer| match answer.why.rung {
-            Rung::Ambiguous(_) => answer.why.until.is_some_and(|at| at <= now),
-            Rung::Verifying => answer.why.until.is_none(),
-            _ => false,
+        let due = |answer: &Answer| {
+            let Reason { rung, until } = &answer.why;
+            let unknown = matches!(rung, Rung::Ambiguous(_)) && until.is_some_and(|at| at <= now);
+            unknown || (*rung == Rung::Verifying && until.is_none())
         };
         said.iter().filter(|(_, answer)| due(answer)).map(|(slot, _)| slot.clone()).collect()
     };
@@ -163,11 +166,11 @@ fn waits(plan: &ReconcilePlan, present: &Said, beside: &Said, now: Timestamp) {
     let mut found = plan.waiting.clone();
     found.sort();
     assert_eq!(found, waiting, "who waits for room or for a provider is asked again");
-    let parking = |answer: &Answer| match answer.why.rung {
-        Rung::Gate(_) => Some(Parking::Gate),
-        Rung::Dependents(_) => Some(Parking::Dependents),
-        Rung::Turn { .. } => Some(Parking::Turn),
-        _ => None,
+    let parkings =
+        [("gate", Parking::Gate), ("dependents", Parking::Dependents), ("turn", Parking::Turn)];
+    let parking = |answer: &Answer| {
+        let name = answer.why.rung.name();
+        parkings.into_iter().find(|(rung, _)| *rung == name).map(|(_, parking)| parking)
     };
     let parked = all().filter_map(|(slot, answer)| Some((slot.clone(), parking(answer)?)));
     let mut parked: Vec<_> = parked.collect();

@@ -11,9 +11,9 @@ use reconciler_core::{
     hold::{Hold, HoldCode},
     id::{AttemptOrdinal, Generation, GroupId, ProviderName, SessionId},
     observed::{
-        AgentFacts, Backoff, ClusterState, DeleteReason, Deletion, Endpoint, Health, HookMark,
-        NodeRecord, NodeStage, ProbeVerdict, Remains, Retry, Rollout, Second, SessionStage,
-        StageName, Trial,
+        AgentFacts, Backoff, ClusterState, DeleteReason, Deletion, Endpoint, Failing, Handle,
+        Health, HookMark, Hooked, NodeRecord, NodeStage, Prior, ProbeVerdict, Remains, Retry,
+        Rollout, Second, SessionStage, StageName, Trial,
     },
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -147,16 +147,18 @@ impl Dice {
         let mut stage = stage(name);
         match &mut stage {
             NodeStage::LeaseCreated { endpoint, probe_at, .. } => {
-                *endpoint = self.one_in(2).then(Endpoint::default);
+                *endpoint = self.one_in(2).then(|| self.endpoint());
                 *probe_at = self.one_in(2).then(|| self.time());
             }
-            NodeStage::BootstrapRunning { settle_at, session, .. } => {
+            NodeStage::BootstrapRunning { settle_at, session, lease, .. } => {
                 *settle_at = self.time();
+                (lease.handle, session.workload) = (self.handle(), self.handle());
                 session.stage =
                     self.of(&[SessionStage::Converged, SessionStage::WaitingForSwactorJoin]);
             }
-            NodeStage::HandedOff { stable_at, member, .. } => {
+            NodeStage::HandedOff { stable_at, member, endpoint, .. } => {
                 *stable_at = self.time();
+                (*endpoint, member.workload) = (self.endpoint(), self.handle());
                 member.ready_at = self.time();
             }
             NodeStage::Dormant { completed, .. } => {
@@ -194,8 +196,26 @@ impl Dice {
 
     fn trial(&mut self) -> Trial {
         let (verdict, since) = (self.of(&ProbeVerdict::ALL), self.time());
-        let trouble = self.one_in(4).then(|| Redacted::new("no room"));
-        Trial { verdict, since, said: Redacted::new("refused"), trouble, ..Trial::default() }
+        let trouble = self.one_in(4).then(|| self.said());
+        let (passes, failures) = (self.small(3), self.small(3));
+        Trial { verdict, since, passes, failures, said: self.said(), trouble }
+    }
+
+    /// What somebody said: quotes, blanks and signs in it are no end of it.
+    fn said(&mut self) -> Redacted {
+        let all = ["", "refused", "no way", "said \"no way\" = 1", "C:\\", "\\\" \\", "a=b #c"];
+        Redacted::new(self.of(&all))
+    }
+
+    fn handle(&mut self) -> Handle {
+        let facts = [("pid".to_owned(), "17".to_owned()), ("name".to_owned(), "a b".to_owned())];
+        if self.one_in(2) { Handle::new(facts.into()) } else { Handle::default() }
+    }
+
+    fn endpoint(&mut self) -> Endpoint {
+        let ports = [("main".to_owned(), 80)].into();
+        let known = Endpoint { host: "h.example".into(), ports: Arc::new(ports) };
+        if self.one_in(2) { known } else { Endpoint::default() }
     }
 
     fn mark(&mut self) -> HookMark {
@@ -214,7 +234,7 @@ impl Dice {
             let look_at = self.time();
             record.ambiguity = Some(ambiguity(self.action(), look_at));
         }
-        let message = Redacted::new("it broke");
+        let message = self.said();
         record.retry = self.one_in(8).then(|| Retry { tries: 1, at: self.time(), message });
         let reasons = [
             DeleteReason::Undesired,
@@ -235,17 +255,17 @@ impl Dice {
         if self.one_in(2) {
             let (startup, liveness, readiness) = (self.trial(), self.trial(), self.trial());
             let session = SessionId::new(self.of(&[1, 1, 1, 2]));
-            let health = Health { session, startup, liveness, readiness, believed: false };
+            let health = Health { session, startup, liveness, readiness, believed: self.one_in(4) };
             record.health = Some(Box::new(health));
         }
         let seal = reconciler_core::id::AgentSeal::from_bytes([1; 32]);
         let agent = AgentFacts { session: SessionId::new(1), seal, lost_since: None };
+        record.revived = (0..self.below(3)).map(at).collect();
         record.agent = self.one_in(2).then(|| Box::new(agent));
     }
 
     fn hold(&mut self, sides: u64) -> Option<Hold> {
-        let hold =
-            Hold { code: self.of(&HoldCode::ALL), text: Redacted::new("held"), since: at(0) };
+        let hold = Hold { code: self.of(&HoldCode::ALL), text: self.said(), since: at(0) };
         self.one_in(sides).then_some(hold)
     }
 
@@ -307,17 +327,20 @@ impl Dice {
     }
 
     fn rollout(&mut self) -> Rollout {
+        let (before, slot) = (self.node(), slot("web-1"));
+        let prior = Prior { revision: before.revision(), spec: Arc::new(before) };
+        let hooked = Hooked { slot: slot.clone(), point: self.of(&HookPoint::ALL) };
         Rollout {
             target: self.node().revision(),
-            prior: None,
-            reverts: false,
+            prior: self.one_in(2).then_some(prior),
+            reverts: self.one_in(2),
             since: at(0),
-            done: 0,
+            done: self.small(3),
             patience: Millis::from_secs(600),
-            deadline: None,
+            deadline: self.one_in(2).then(|| self.time()),
             paused: self.one_in(2),
-            hooked: None,
-            failing: None,
+            hooked: self.one_in(2).then_some(hooked),
+            failing: self.one_in(2).then(|| Failing { slot, why: self.said() }),
         }
     }
 }

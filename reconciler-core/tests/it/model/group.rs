@@ -99,7 +99,7 @@ impl<'a> Sight<'a> {
     }
 
     pub(super) fn surge(&self) -> u32 {
-        self.spec.map_or(0, |spec| update::surge(spec))
+        self.spec.map_or(0, update::surge)
     }
 
     fn beside(&self) -> u32 {
@@ -207,8 +207,9 @@ impl<'a> Sight<'a> {
     pub(super) fn dependents(&self) -> Option<Answer> {
         let own = self.gates(self.name);
         let first = |name: &GroupId| {
-            let wants = self.shape.group(name).map_or(0, |spec| spec.count);
-            let beyond = |r: &NodeRecord| r.slot.index >= wants && !is_untouchable(r) && may_run(r);
+            let n_wanted = self.shape.group(name).map_or(0, |spec| spec.count);
+            let beyond =
+                |r: &NodeRecord| r.slot.index >= n_wanted && !is_untouchable(r) && may_run(r);
             let crossed = own.is_some_and(|own| own.contains_key(name));
             let waits = self.gates(name).is_some_and(|gates| gates.contains_key(self.name));
             waits && !crossed && count(records(self.state, name), beyond) > 0

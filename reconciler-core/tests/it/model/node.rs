@@ -49,10 +49,10 @@ pub(super) fn has_ended_well(record: &NodeRecord) -> bool {
 }
 
 pub(super) fn has_lease(record: &NodeRecord) -> bool {
-    match &record.stage {
-        NodeStage::Failed { remains, .. } => !matches!(remains, Remains::Nothing),
-        _ => !is_in(record, &[StageName::New, StageName::LeaseRequested, StageName::Destroyed]),
+    if let NodeStage::Failed { remains, .. } = &record.stage {
+        return !matches!(remains, Remains::Nothing);
     }
+    !is_in(record, &[StageName::New, StageName::LeaseRequested, StageName::Destroyed])
 }
 
 fn left_session(record: &NodeRecord) -> bool {
@@ -65,14 +65,17 @@ pub(super) fn has_workload(record: &NodeRecord) -> bool {
 }
 
 fn session(record: &NodeRecord) -> Option<SessionId> {
-    match &record.stage {
-        NodeStage::BootstrapRunning { session, .. } | NodeStage::SwactorJoined { session, .. } => {
-            Some(session.id)
-        }
-        NodeStage::HandedOff { member, .. }
-        | NodeStage::Dormant { member, completed: None, .. } => Some(member.session),
-        _ => None,
+    if let NodeStage::BootstrapRunning { session, .. } | NodeStage::SwactorJoined { session, .. } =
+        &record.stage
+    {
+        return Some(session.id);
     }
+    let (NodeStage::HandedOff { member, .. } | NodeStage::Dormant { member, completed: None, .. }) =
+        &record.stage
+    else {
+        return None;
+    };
+    Some(member.session)
 }
 
 /// The effect that is open, on its way or of unknown outcome.
@@ -179,12 +182,9 @@ pub(super) fn forbidden(record: &NodeRecord) -> Option<Answer> {
         return is_held(record);
     }
     let (sent, unknown) = (record.pending.is_some(), record.ambiguity.is_some());
-    let nonsense = match record.stage.name() {
-        StageName::LeaseRequested => !sent && !unknown,
-        StageName::Destroyed => sent || is_deleting(record),
-        _ => false,
-    };
-    (nonsense || (sent && unknown)).then(|| {
+    let lost = is_in(record, &[StageName::LeaseRequested]) && !sent && !unknown;
+    let dead = is_destroyed(record) && (sent || is_deleting(record));
+    (lost || dead || (sent && unknown)).then(|| {
         let name = record.stage.name().as_str();
         let text = Redacted::new(&format!("the record in stage {name} contradicts itself"));
         act(Rung::Held(HoldCode::Unrecognised, text))
@@ -212,13 +212,10 @@ pub(super) fn backs_off(record: &NodeRecord, now: Timestamp) -> Option<Answer> {
 pub(super) fn holds_cleanup(record: &NodeRecord) -> bool {
     let of_stop = |mark: HookMark| [HookPoint::PreStop, HookPoint::PostStop].contains(&mark.point);
     let for_good = record.deletion.map(|deletion| deletion.reason);
-    match record.hold.as_ref().map(|hold| hold.code) {
-        Some(HoldCode::CleanupRefused) => true,
-        Some(HoldCode::HookUnknown) => {
-            record.hooks.doubt.is_some_and(of_stop) && for_good != Some(DeleteReason::Undesired)
-        }
-        _ => false,
-    }
+    let code = record.hold.as_ref().map(|hold| hold.code);
+    let stops = record.hooks.doubt.is_some_and(of_stop);
+    let doubted = code == Some(HoldCode::HookUnknown) && stops;
+    code == Some(HoldCode::CleanupRefused) || (doubted && for_good != Some(DeleteReason::Undesired))
 }
 
 fn hook(record: &NodeRecord, point: HookPoint) -> Option<Answer> {
@@ -269,13 +266,18 @@ pub(super) fn by_stage(record: &NodeRecord, now: Timestamp) -> Answer {
         }
         NodeStage::BootstrapRunning { settle_at, .. } => joins(record, *settle_at, now),
         NodeStage::SwactorJoined { .. } => step(CommandKind::BootstrapConvergenceObserved),
-        _ if is_unready(record) => wait(probe_rung(record, ProbeKind::Readiness), None),
+        NodeStage::HandedOff { .. } | NodeStage::Dormant { .. } if is_unready(record) => {
+            wait(probe_rung(record, ProbeKind::Readiness), None)
+        }
         NodeStage::HandedOff { stable_at, .. } if *stable_at <= now => act(Rung::Rest),
         NodeStage::HandedOff { stable_at, .. } => {
             let rung = if is_working(record) { Rung::Working } else { Rung::Stabilising };
             wait(rung, Some(*stable_at))
         }
-        _ => wait(Rung::Steady, None),
+        NodeStage::LeaseRequested
+        | NodeStage::Dormant { .. }
+        | NodeStage::Failed { .. }
+        | NodeStage::Destroyed { .. } => wait(Rung::Steady, None),
     }
 }
 

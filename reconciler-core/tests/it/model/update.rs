@@ -55,7 +55,7 @@ fn unavailable(spec: &RunNodeGroupSpec) -> u32 {
     if update.mode == UpdateMode::Recreate {
         return spec.count;
     }
-    let least = if surge(spec) == 0 { 1 } else { 0 };
+    let least = u32::from(surge(spec) == 0);
     of(update.max_unavailable, spec.count, 0).max(least).min(spec.count)
 }
 
