@@ -18,7 +18,7 @@ use reconciler_core::{
 use crate::{
     fleet::{
         FENCE, ambiguity, ambiguous, at, dispatch, in_stage, lease, looked, of, owned, pending,
-        present, provider, reported, session, shape, shape_with, slot, stage, state,
+        present, provider, reported, session, shape, shape_with, slot, stage, state, with,
     },
     laws_single::records,
     world::GRACE,
@@ -32,7 +32,7 @@ fn node(name: StageName) -> NodeRecord {
 
 fn going(name: StageName) -> NodeRecord {
     let deletion = Some(Deletion { reason: DeleteReason::Undesired, since: at(0) });
-    NodeRecord { deletion, ..node(name) }
+    with(node(name), |r| r.deletion = deletion)
 }
 
 fn beside(name: StageName) -> Option<Box<Second>> {
@@ -51,8 +51,8 @@ fn a_transition_out_of_place_is_illegal() {
     let spec = other.stamp(&group, slot(SLOT), other.generation, AttemptOrdinal::new(7));
     let spec = Box::new(spec);
     let on = |transition| Transition::Beside(Box::new(transition));
-    let live = || NodeRecord { second: beside(StageName::HandedOff), ..node(StageName::Dormant) };
-    let gone = || NodeRecord { second: beside(StageName::New), ..node(StageName::Destroyed) };
+    let live = || with(node(StageName::Dormant), |r| r.second = beside(StageName::HandedOff));
+    let gone = || with(node(StageName::Destroyed), |r| r.second = beside(StageName::New));
     let sent = || Some(pending(CommandKind::DestroyLease, 1, at(9)));
     let table = [
         (
@@ -69,7 +69,7 @@ fn a_transition_out_of_place_is_illegal() {
         ("destroyed unasked", node(StageName::New), Transition::MarkDestroyed),
         (
             "destroyed with an effect on its way",
-            NodeRecord { pending: sent(), ..going(StageName::New) },
+            with(going(StageName::New), |r| r.pending = sent()),
             Transition::MarkDestroyed,
         ),
         ("destroyed with a lease", going(StageName::EndpointKnown), Transition::MarkDestroyed),
@@ -96,7 +96,7 @@ fn a_change_of_stage_is_told_with_both_ends() {
     let (from, to) = (Some(StageName::BootstrapRunning), StageName::SwactorJoined);
     assert_eq!(stages(&mut moved), [NoteKind::Stage { from, to }]);
     // What is left of a failed attempt gets less, and stays failed.
-    let failed = NodeRecord { deletion: going(StageName::New).deletion, ..node(StageName::Failed) };
+    let failed = with(node(StageName::Failed), |r| r.deletion = going(StageName::New).deletion);
     let mut stays = state([failed]);
     let gone = looked(&mut stays, SLOT, Look::Absent, at(1));
     assert_eq!((gone, of(&stays, SLOT).stage.lease()), (Verdict::Applied, None));
@@ -139,7 +139,7 @@ fn an_absence_ends_a_cleanup_well() {
     ];
     for (kind, end) in table {
         let open = Some(ambiguity(kind, at(0)));
-        let mut state = state([NodeRecord { ambiguity: open, ..going(StageName::HandedOff) }]);
+        let mut state = state([with(going(StageName::HandedOff), |r| r.ambiguity = open)]);
         let _seen = looked(&mut state, SLOT, Look::Absent, at(100_000));
         let ends: Vec<_> = state.take_settled().iter().map(|settled| settled.end).collect();
         assert_eq!(ends, [end], "{kind:?}");
@@ -159,7 +159,7 @@ fn an_absence_ends_a_cleanup_well() {
     }
     // A stop of what is to stay is another matter: its lease went, and so it failed.
     let open = Some(ambiguity(CommandKind::CancelBootstrap, at(0)));
-    let mut stopped = state([NodeRecord { ambiguity: open, ..node(StageName::HandedOff) }]);
+    let mut stopped = state([with(node(StageName::HandedOff), |r| r.ambiguity = open)]);
     let _seen = looked(&mut stopped, SLOT, Look::Absent, at(100_000));
     assert_eq!(of(&stopped, SLOT).stage.name(), StageName::Failed);
 }
@@ -173,10 +173,8 @@ fn listed(state: &mut ClusterState, listing: Listing, now: u64) -> Verdict {
 #[test]
 fn a_listing_says_nothing_of_what_is_open() {
     let kind = ActionKind::from(CommandKind::CancelBootstrap);
-    let sent =
-        NodeRecord { pending: Some(pending(kind, 1, at(900_000))), ..node(StageName::Dormant) };
-    let open =
-        NodeRecord { ambiguity: Some(ambiguity(kind, at(900_000))), ..node(StageName::Dormant) };
+    let sent = with(node(StageName::Dormant), |r| r.pending = Some(pending(kind, 1, at(900_000))));
+    let open = with(node(StageName::Dormant), |r| r.ambiguity = Some(ambiguity(kind, at(900_000))));
     for (record, missed) in [(sent, 0), (open, 0), (node(StageName::Dormant), 1)] {
         let mut state = state([record]);
         let _applied = listed(&mut state, Listing::Complete(Vec::new()), 600_000);
@@ -241,7 +239,7 @@ fn a_look_says_whether_an_effect_was_had() {
         } else {
             StageName::HandedOff
         };
-        let mut state = state([NodeRecord { ambiguity: open, ..going(stage) }]);
+        let mut state = state([with(going(stage), |r| r.ambiguity = open)]);
         let _seen = looked(&mut state, SLOT, present("l-1", workload), at(100_000));
         let ends: Vec<_> = state.take_settled().iter().map(|settled| settled.end).collect();
         assert_eq!(ends, [end], "{kind:?}");
@@ -252,14 +250,14 @@ fn a_look_says_whether_an_effect_was_had() {
 }
 
 fn since(ms: u64, record: NodeRecord) -> NodeRecord {
-    NodeRecord { since: at(ms), ..record }
+    with(record, |r| r.since = at(ms))
 }
 
 /// C2, C3: what is there is taken over, if it was looked for or the record is older than the listing.
 #[test]
 fn a_lease_that_shows_up_is_taken_over() {
     let open = || Some(ambiguity(CommandKind::CreateLease, at(0)));
-    let sought = NodeRecord { ambiguity: open(), ..node(StageName::LeaseRequested) };
+    let sought = with(node(StageName::LeaseRequested), |r| r.ambiguity = open());
     let table = [
         (since(5, node(StageName::New)), StageName::LeaseCreated),
         (since(5, sought.clone()), StageName::LeaseCreated),
@@ -297,11 +295,12 @@ fn a_listing_from_before_makes_no_orphan() {
 /// C9: a suspicion is cleared by a workload that was seen to run since, and by nothing else that a listing shows.
 #[test]
 fn a_suspicion_ends_with_what_was_seen_since() {
-    let suspect = |ms: u64, record| NodeRecord { suspect_since: Some(at(0)), ..since(ms, record) };
+    let suspect = |ms: u64, record| with(since(ms, record), |r| r.suspect_since = Some(at(0)));
     let dormant = || node(StageName::Dormant);
-    let open = || NodeRecord {
-        ambiguity: Some(ambiguity(CommandKind::CancelBootstrap, at(900_000))),
-        ..dormant()
+    let open = || {
+        with(dormant(), |r| {
+            r.ambiguity = Some(ambiguity(CommandKind::CancelBootstrap, at(900_000)))
+        })
     };
     let table = [
         (suspect(5, dormant()), running(), false),

@@ -11,7 +11,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{T0, in_stage, slot, stage, state},
+    fleet::{T0, in_stage, slot, stage, state, with},
     probes::{probe, probed, web},
 };
 
@@ -29,7 +29,7 @@ fn serving(shape: &ClusterShape) -> NodeRecord {
         (SessionId::new(1), passing(), passing(), passing());
     let health = Health { session, startup, liveness, readiness, believed: false };
     let health = Some(Box::new(health));
-    NodeRecord { health, ..in_stage(shape, "web-0", stage(StageName::Dormant)) }
+    with(in_stage(shape, "web-0", stage(StageName::Dormant)), |r| r.health = health)
 }
 
 /// The same policy with another probe of `kind`.
@@ -84,7 +84,7 @@ fn a_candidate_proves_itself_anew() {
     let shape = web(1, &policy);
     for (changed, kind) in ALL.into_iter().enumerate() {
         let second = Some(Box::new(Second::new(serving(&shape))));
-        let record = NodeRecord { second, ..serving(&shape) };
+        let record = with(serving(&shape), |r| r.second = second);
         let verdicts = retuned(record, Side::Second, &another(&policy, kind));
         let mut want = [ProbeVerdict::Passing; 3];
         want[changed] = ProbeVerdict::Unproven;

@@ -10,7 +10,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{FENCE, at, group, in_stage, of, owned, provider, shape, stage, state},
+    fleet::{FENCE, at, group, in_stage, of, owned, provider, shape, stage, state, with},
     world::GRACE,
 };
 
@@ -93,7 +93,7 @@ fn a_listing_without_news_marks_nothing() {
 fn a_twin_does_not_lift_what_is_not_to_be_touched() {
     for code in [HoldCode::Unrecognised, HoldCode::NewerFence, HoldCode::CrashLoop] {
         let hold = Hold { code, text: Redacted::new("held"), since: at(0) };
-        let mut state = state([NodeRecord { hold: Some(hold), ..node() }]);
+        let mut state = state([with(node(), |r| r.hold = Some(hold))]);
         let twin = owned(SLOT, of(&state, SLOT).attempt, "l-2");
         let mut all = shown(&state, &[]);
         all.push(twin);
