@@ -7,7 +7,7 @@ use reconciler_core::{
     fold::{Fact, Transition, Verdict},
     hold::HoldCode,
     id::IdempotencyKey,
-    observed::{DeleteReason, NodeStage, Side},
+    observed::{DeleteReason, NodeStage, Side, StageName},
     reconcile::{explain, reconcile},
     redact::Redacted,
     time::{Millis, Timestamp},
@@ -157,11 +157,12 @@ fn a_hook_that_still_runs_is_waited_for() {
     }
 }
 
-/// A hook that runs is waited for while it may take so long, and not one moment longer; what its workload does meanwhile
-/// is not looked at.
+/// A hook that runs is waited for while it may take so long, and not one moment longer; what its workload does is looked
+/// at only then.
 #[test]
 fn a_hook_that_runs_is_waited_for_to_the_moment() {
-    for (early, code) in [(1, None), (0, Some(HoldCode::HookUnknown))] {
+    let over = (Some(HoldCode::HookUnknown), false, StageName::Failed);
+    for (early, want) in [(1, (None, true, StageName::BootstrapRunning)), (0, over)] {
         let mut world = under_way(HookPoint::PostStart);
         dies(&mut world, HookPoint::PostStart, Seen::Running);
         let attempt = node(&world).attempt.uuid;
@@ -170,12 +171,12 @@ fn a_hook_that_runs_is_waited_for_to_the_moment() {
         thing.workload = WorkloadState::Exited { status, tail };
         let record = node(&world);
         let open = record.ambiguity.clone().expect("it is in doubt");
-        let over = open.since.after(open.command.timeout(&record.policy));
-        world.now = Timestamp::from_millis(over.as_millis() - early);
+        let end = open.since.after(open.command.timeout(&record.policy));
+        world.now = Timestamp::from_millis(end.as_millis() - early);
         world.look(&slot("web-0"), Side::Present);
-        assert_eq!(held(&world), code, "{early} ms early");
-        let waits = node(&world).ambiguity.is_some();
-        assert_eq!((waits, node(&world).stage.name()), (early == 1, record.stage.name()));
+        let now = node(&world);
+        let found = (held(&world), now.ambiguity.is_some(), now.stage.name());
+        assert_eq!(found, want, "{early} ms early");
     }
 }
 

@@ -35,8 +35,8 @@ fn going(name: StageName) -> NodeRecord {
     with(node(name), |r| r.deletion = deletion)
 }
 
-fn beside(name: StageName) -> Option<Box<Second>> {
-    Some(Box::new(Second::new(node(name))))
+fn beside(name: StageName) -> Box<Second> {
+    Box::new(Second::new(node(name)))
 }
 
 fn decided(state: &mut ClusterState, transition: Transition) -> Verdict {
@@ -51,8 +51,8 @@ fn a_transition_out_of_place_is_illegal() {
     let spec = other.stamp(&group, slot(SLOT), other.generation, AttemptOrdinal::new(7));
     let spec = Box::new(spec);
     let on = |transition| Transition::Beside(Box::new(transition));
-    let live = || with(node(StageName::Dormant), |r| r.second = beside(StageName::HandedOff));
-    let gone = || with(node(StageName::Destroyed), |r| r.second = beside(StageName::New));
+    let live = || with(node(StageName::Dormant), |r| r.second = Some(beside(StageName::HandedOff)));
+    let gone = || with(node(StageName::Destroyed), |r| r.second = Some(beside(StageName::New)));
     let sent = || Some(pending(CommandKind::DestroyLease, 1, at(9)));
     let table = [
         (
@@ -110,8 +110,8 @@ fn another_session_is_not_heard() {
         let mut state = state([node(StageName::BootstrapRunning)]);
         let before = records(&state);
         let (attempt, session) = (of(&state, SLOT).attempt, SessionId::new(id));
-        let stage = SessionStage::Converged;
-        let fact = Fact::Session { slot: slot(SLOT), attempt, session, seq, stage };
+        let told = SessionStage::Converged;
+        let fact = Fact::Session { slot: slot(SLOT), attempt, session, seq, stage: told };
         assert_eq!(state.fold(fact, at(1)), Verdict::Stale, "{id} {seq}");
         assert_eq!(records(&state), before);
     }
@@ -217,11 +217,9 @@ fn a_session_in_doubt_is_closed_in_three_tries() {
         let _seen = looked(&mut state, SLOT, present("l-1", running()), now);
     }
     let remains = Remains::Session { lease: lease("l-1"), session: session(1) };
-    let stage = &of(&state, SLOT).stage;
-    assert!(
-        matches!(stage, NodeStage::Failed { remains: left, .. } if *left == remains),
-        "{stage:?}"
-    );
+    let record = of(&state, SLOT);
+    let NodeStage::Failed { remains: left, .. } = &record.stage else { panic!("{record:?}") };
+    assert_eq!(*left, remains);
 }
 
 /// D7: what a look shows of the workload says whether a stop took effect, and of a start of what goes it charges nothing.
@@ -234,12 +232,9 @@ fn a_look_says_whether_an_effect_was_had() {
     ];
     for (kind, workload, end) in table {
         let open = Some(ambiguity(kind, at(0)));
-        let stage = if kind == CommandKind::StartBootstrap {
-            StageName::EndpointKnown
-        } else {
-            StageName::HandedOff
-        };
-        let mut state = state([with(going(stage), |r| r.ambiguity = open)]);
+        let starts = kind == CommandKind::StartBootstrap;
+        let name = if starts { StageName::EndpointKnown } else { StageName::HandedOff };
+        let mut state = state([with(going(name), |r| r.ambiguity = open)]);
         let _seen = looked(&mut state, SLOT, present("l-1", workload), at(100_000));
         let ends: Vec<_> = state.take_settled().iter().map(|settled| settled.end).collect();
         assert_eq!(ends, [end], "{kind:?}");
@@ -297,11 +292,8 @@ fn a_listing_from_before_makes_no_orphan() {
 fn a_suspicion_ends_with_what_was_seen_since() {
     let suspect = |ms: u64, record| with(since(ms, record), |r| r.suspect_since = Some(at(0)));
     let dormant = || node(StageName::Dormant);
-    let open = || {
-        with(dormant(), |r| {
-            r.ambiguity = Some(ambiguity(CommandKind::CancelBootstrap, at(900_000)))
-        })
-    };
+    let stop = || ambiguity(CommandKind::CancelBootstrap, at(900_000));
+    let open = || with(dormant(), |r| r.ambiguity = Some(stop()));
     let table = [
         (suspect(5, dormant()), running(), false),
         (suspect(5, dormant()), WorkloadState::Unknown, true),
