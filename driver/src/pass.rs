@@ -72,7 +72,7 @@ struct Decided {
 }
 
 impl State {
-    /// Runs one pass.
+    /// Runs one pass, which holds the whole state: none begins inside another, nor waits within (R10).
     pub(crate) fn pass(&mut self, input: PassInput) -> PassOutput {
         let begun = Instant::now();
         let now = input.now;

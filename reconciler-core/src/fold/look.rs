@@ -71,7 +71,7 @@ fn absent_after_effect(f: &mut Folding<'_>, mut open: Ambiguity, visibility: Mil
         if creates {
             // Same attempt, same key: it was never made, so it is made once (C2).
             f.record.retry = None;
-            failure::charge(f, &FailureFacts { class: FailureClass::TimedOut, ..lost }, false);
+            failure::charge(f, &lost, false);
             f.enter(NodeStage::New);
         } else {
             failure::fail(f, lost, Remains::Nothing);

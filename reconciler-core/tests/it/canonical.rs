@@ -14,6 +14,22 @@ fn members_are_in_utf_16_order() {
     assert_eq!(canon.write(), want);
 }
 
+/// R82: names compare as they are written, by the UTF-16 code units: the pair of a high character comes first.
+#[test]
+fn names_compare_as_they_are_written() {
+    let Canon::Object(members) =
+        Canon::object(["\u{fb33}", "\u{1f600}", "a"].map(|name| (name, Canon::Null)))
+    else {
+        panic!("an object")
+    };
+    let names: Vec<_> = members.keys().collect();
+    assert!(
+        names.windows(2).all(|pair| pair[0].partial_cmp(pair[1]) == Some(std::cmp::Ordering::Less)),
+        "{names:?}"
+    );
+    assert_eq!(format!("{:?}", names[1]), "Key(\"\u{1f600}\")");
+}
+
 /// The vector of RFC 8785, section 3.2.2.2: only what must be escaped is, in the shortest way.
 #[test]
 fn strings_escape_what_they_must() {

@@ -3,23 +3,25 @@
 use proptest::prelude::*;
 use reconciler_core::{
     canonical,
-    desired::Policy,
+    desired::{ClusterShape, Policy},
     effect::{CommandKind, ExitStatus, FailureClass},
     fixture::{Catalogue, FixtureError, parse, print},
     fold::Fact,
     hold::{Hold, HoldCode},
     observed::{
-        Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeRecord, NodeStage, Retry,
-        SessionStage, StageName,
+        Backoff, ClusterState, DeleteReason, Deletion, Handle, NodeRecord, NodeStage, Prior, Retry,
+        Rollout, SessionStage, StageName,
     },
     redact::Redacted,
     time::{Millis, Timestamp},
 };
 
 use crate::fleet::{
-    RUN, T0, ambiguity, at, catalogue, fleet, in_stage, lines, pending, shape, slot, stage, state,
+    RUN, T0, ambiguity, at, catalogue, fleet, group, in_stage, lines, node_spec, pending, shape,
+    shape_with, slot, stage, state,
 };
 use crate::laws_single::{decide_the_same, records};
+use crate::model::Dice;
 use crate::trace::{apply, begin, input};
 use crate::world::{Fate, World};
 
@@ -61,6 +63,45 @@ fn every_stage_and_axis_reads_back() {
             axis(&mut record);
             let _same = there_and_back(&state([record]));
         }
+    }
+}
+
+/// A kind is named once, however many groups, records and updates are of it; other nodes and another policy are others.
+#[test]
+fn a_kind_has_one_name() {
+    let patient = Policy { settle: Millis::new(7), ..Policy::default() };
+    let names = |groups: &[(&str, u32, &str)], more: Option<ClusterShape>| {
+        let one = shape_with(1, groups, &Policy::default());
+        Catalogue::of(&state([]), [&one].into_iter().chain(more.as_ref())).kinds().count()
+    };
+    assert_eq!(names(&[("db", 1, "v1"), ("web", 1, "v1")], None), 1);
+    assert_eq!(names(&[("db", 1, "v1"), ("web", 1, "v2")], None), 2);
+    assert_eq!(names(&[("web", 1, "v1")], Some(shape_with(1, &[("web", 1, "v1")], &patient))), 2);
+    // What served before an update is of a kind that is known already, however that is treated.
+    let web = shape_with(1, &[("web", 1, "v1")], &patient);
+    for (image, kinds) in [("v1", 1), ("v2", 2)] {
+        let spec = std::sync::Arc::new(node_spec(image));
+        let prior = Some(Prior { revision: spec.revision(), spec });
+        let rollout = Rollout { prior, ..rollout() };
+        let state = state([in_stage(&web, "web-0", stage(StageName::Dormant))])
+            .with_rollouts([(group("web"), rollout)], T0);
+        assert_eq!(Catalogue::of(&state, []).kinds().count(), kinds, "{image}");
+        let _same = there_and_back(&state);
+    }
+}
+
+fn rollout() -> Rollout {
+    Rollout {
+        target: node_spec("v3").revision(),
+        prior: None,
+        reverts: false,
+        since: T0,
+        done: 0,
+        patience: Millis::from_secs(600),
+        deadline: None,
+        paused: false,
+        hooked: None,
+        failing: None,
     }
 }
 
@@ -246,6 +287,19 @@ proptest! {
     #![proptest_config(proptest::test_runner::Config {
         cases: 64, failure_persistence: None, ..Default::default()
     })]
+
+    /// Any fleet that can be thrown reads back as it was, in every fact, and its updates with it.
+    #[test]
+    fn a_thrown_fleet_reads_back(seed: u64) {
+        let mut dice = Dice::new(seed);
+        let shape = dice.shape();
+        let state = dice.state(&shape);
+        let read = there_and_back(&state);
+        let updates = |state: &ClusterState| -> Vec<(String, Rollout)> {
+            state.rollouts().map(|(name, one)| (name.to_string(), one.clone())).collect()
+        };
+        prop_assert_eq!(updates(&read), updates(&state));
+    }
 
     /// After any history the text holds everything that decides: who reads it decides the same.
     #[test]

@@ -127,6 +127,12 @@ pub(crate) fn in_stage(shape: &ClusterShape, text: &str, stage: NodeStage) -> No
     record
 }
 
+/// The same record after `change`.
+pub(crate) fn with(mut record: NodeRecord, change: impl FnOnce(&mut NodeRecord)) -> NodeRecord {
+    change(&mut record);
+    record
+}
+
 pub(crate) fn lease(id: &str) -> LeaseFacts {
     LeaseFacts { id: LeaseId::new(id), fence: FENCE, handle: Handle::default() }
 }

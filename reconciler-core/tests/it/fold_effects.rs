@@ -363,6 +363,7 @@ fn an_ambiguous_start_is_found_or_tried_three_times() {
         assert_eq!(sent, Verdict::Applied, "try {step}");
         let lost = Err(ambiguous(FailureClass::TimedOut));
         let _open = reported(&mut state, SLOT, step, lost, at(now));
+        assert_eq!(stage_of(&state), StageName::EndpointKnown, "try {step}");
         let _absent = looked(&mut state, SLOT, present("l-1", WorkloadState::Absent), at(now));
     }
     assert_eq!(stage_of(&state), StageName::Failed, "there is no fourth try");

@@ -3,13 +3,14 @@
 
 use reconciler_core::{
     desired::{HookPoint, Policy},
-    effect::{ActionKind, CommandKind, ExitStatus, HookSight, HookState, Look},
-    fold::{Fact, Verdict},
+    effect::{ActionKind, CommandKind, ExitStatus, HookSight, HookState, Look, WorkloadState},
+    fold::{Fact, Transition, Verdict},
     hold::HoldCode,
     id::IdempotencyKey,
+    observed::{DeleteReason, NodeStage, Side, StageName},
     reconcile::{explain, reconcile},
     redact::Redacted,
-    time::Millis,
+    time::{Millis, Timestamp},
 };
 
 use crate::fleet::{powered, shape_with, slot};
@@ -154,6 +155,55 @@ fn a_hook_that_still_runs_is_waited_for() {
         run(&mut world, 120, |_, _| Fate::Succeed);
         assert_eq!(held(&world), Some(HoldCode::HookUnknown), "{point:?}");
     }
+}
+
+/// A hook that runs is waited for while it may take so long, and not one moment longer; what its workload does is looked
+/// at only then.
+#[test]
+fn a_hook_that_runs_is_waited_for_to_the_moment() {
+    let over = (Some(HoldCode::HookUnknown), false, StageName::Failed);
+    for (early, want) in [(1, (None, true, StageName::BootstrapRunning)), (0, over)] {
+        let mut world = under_way(HookPoint::PostStart);
+        dies(&mut world, HookPoint::PostStart, Seen::Running);
+        let attempt = node(&world).attempt.uuid;
+        let thing = world.things.get_mut(&attempt).expect("a lease");
+        let (status, tail) = (ExitStatus::Code(1), Redacted::default());
+        thing.workload = WorkloadState::Exited { status, tail };
+        let record = node(&world);
+        let open = record.ambiguity.clone().expect("it is in doubt");
+        let end = open.since.after(open.command.timeout(&record.policy));
+        world.now = Timestamp::from_millis(end.as_millis() - early);
+        world.look(&slot("web-0"), Side::Present);
+        let now = node(&world);
+        let found = (held(&world), now.ambiguity.is_some(), now.stage.name());
+        assert_eq!(found, want, "{early} ms early");
+    }
+}
+
+/// A start hook in doubt keeps nothing that is to go, whatever for.
+#[test]
+fn a_start_hook_in_doubt_keeps_nothing_that_goes() {
+    for reason in [DeleteReason::Replaced, DeleteReason::Failed, DeleteReason::Rerun] {
+        let mut world = under_way(HookPoint::PreStart);
+        let fact =
+            Fact::Decided { slot: slot("web-0"), transition: Transition::BeginDelete(reason) };
+        assert_eq!(world.state.fold(fact, world.now), Verdict::Applied);
+        dies(&mut world, HookPoint::PreStart, Seen::Untold);
+        world.look(&slot("web-0"), Side::Present);
+        assert_eq!((held(&world), node(&world).hooks.doubt), (None, None), "{reason:?}");
+        assert!(node(&world).ambiguity.is_none());
+    }
+}
+
+/// P7: a hook that failed says which it was, how it ended, and what it said.
+#[test]
+fn a_failed_hook_says_how() {
+    let mut world = under_way(HookPoint::PreStart);
+    dies(&mut world, HookPoint::PreStart, Seen::Failed);
+    world.look(&slot("web-0"), Side::Present);
+    let NodeStage::Failed { failure, .. } = &node(&world).stage else { panic!("it failed") };
+    let said = failure.message.as_str();
+    assert!(["pre-start hook", "3", "bye"].iter().all(|word| said.contains(word)), "{said}");
 }
 
 /// D3: what goes for good is not kept by a hook in doubt, whether the doubt came before or on the way.

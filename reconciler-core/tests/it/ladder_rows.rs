@@ -175,7 +175,7 @@ fn scaling_touches_the_highest_indices() {
     assert_eq!(down.to_destroy, [slot("web-1")]);
 }
 
-/// D9: a failed low index is retried, not swapped for a high one.
+/// D9, C11: a failed low index is retried, not swapped for a high one.
 #[test]
 fn a_failed_low_index_is_kept_when_scaling_down() {
     let five = shape(&[("web", 5)]);

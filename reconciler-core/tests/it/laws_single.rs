@@ -14,6 +14,8 @@ use reconciler_core::{
     time::Timestamp,
 };
 
+use crate::model::agrees;
+
 /// Every record of a state.
 pub(crate) fn records(state: &ClusterState) -> Vec<Arc<NodeRecord>> {
     state.groups().flat_map(|(_, group)| group.records().cloned()).collect()
@@ -29,6 +31,7 @@ pub(crate) fn decide(
     let before = records(state);
     let full = reconcile(state, shape, now);
     assert_eq!(reconcile(state, shape, now), full, "the same question has the same answer (R2)");
+    agrees(state, shape, now, &full);
     let mut all: BTreeSet<LogicalNodeId> = before.iter().map(|r| r.slot.clone()).collect();
     all.extend(shape.expand().into_iter().map(|spec| spec.slot));
     assert_eq!(reconcile_some(state, shape, now, &all), full, "all of some is everything");
@@ -78,7 +81,7 @@ fn acts(plan: &ReconcilePlan) -> ReconcilePlan {
     ReconcilePlan { requeue_at, reasons, second_reasons, waiting, parked, ..plan.clone() }
 }
 
-/// An attempt gets a command or a transition, and one of them at most, in the order of the slots (R34, R46).
+/// An attempt gets a command or a transition, and one of them at most, in the order of the slots (D1, R34, R46).
 fn one_step_each(plan: &ReconcilePlan) {
     let beside = |(_, t): &&(LogicalNodeId, Transition)| matches!(t, Transition::Beside(_));
     let moves = plan.transitions.iter().filter(beside).map(|(slot, _)| slot);

@@ -72,7 +72,7 @@ fn fixed_inputs_have_a_fixed_hash() {
 /// One input, changed alone.
 type Change = (&'static str, fn(&mut Inputs));
 
-/// R78: each input changed alone gives another hash.
+/// R78, C14: each input changed alone gives another hash.
 #[test]
 fn each_input_changes_the_hash() {
     let patient = || Policy { stable: Millis::from_secs(99), ..Policy::default() };
@@ -127,6 +127,23 @@ fn each_input_changes_the_hash() {
     let mut treated = inputs();
     treated.target = shape_with(2, &[("db", 1, "v1"), ("web", 1, "v2")], &patient());
     assert_ne!(hash(&treated), hash(&inputs()), "how nodes are treated is shown as well");
+}
+
+/// C14: a plan is stale once any node of it moved: each stage has a hash of its own, but that ready is ready.
+#[test]
+fn a_node_that_moved_makes_a_plan_stale() {
+    let mut hashes: BTreeMap<PlanHash, Vec<StageName>> = BTreeMap::new();
+    for name in StageName::ALL {
+        let mut inputs = inputs();
+        inputs.record.stage = stage(name);
+        if name == StageName::LeaseRequested {
+            inputs.record.ambiguity = Some(ambiguity(CommandKind::CreateLease, T0));
+        }
+        hashes.entry(hash(&inputs)).or_default().push(name);
+    }
+    let mut same: Vec<_> = hashes.into_values().filter(|names| names.len() > 1).collect();
+    assert_eq!(same.pop(), Some(vec![StageName::HandedOff, StageName::Dormant]));
+    assert!(same.is_empty(), "{same:?}");
 }
 
 /// D2: times, ages, sequences and what is steady anyway are no part of the hash.

@@ -48,6 +48,28 @@ fn impossible_shapes_are_refused() {
     assert_eq!(made(names), Err(ShapeError::TooManyGroups(limits::GROUPS_MAX + 1)));
 }
 
+/// R20: a shape that came from elsewhere is checked as one that is made here.
+#[test]
+fn a_shape_from_elsewhere_is_checked() {
+    let fine = shape(&[("web", 2)]);
+    assert_eq!(fine.check(), Ok(()));
+    let count = limits::GROUP_COUNT_MAX + 1;
+    let text = serde_json::to_string(&fine).expect("a shape is written");
+    let text = text.replace("\"count\":2", &format!("\"count\":{count}"));
+    let read: ClusterShape = serde_json::from_str(&text).expect("it reads");
+    assert_eq!(read.check(), Err(ShapeError::CountTooLarge { group: group("web"), count }));
+}
+
+/// R19, R21: other nodes in a group are another shape, the next generation.
+#[test]
+fn other_nodes_are_the_next_generation() {
+    let old = shape(&[("db", 1), ("web", 2)]);
+    let new = old.with_specs([(group("web"), std::sync::Arc::new(node_spec("v2")))]);
+    assert_eq!(new.generation, old.generation.next());
+    assert_eq!(new.group(&group("web")).expect("it").revision, node_spec("v2").revision());
+    assert_eq!(new.group(&group("db")), old.group(&group("db")));
+}
+
 /// R21, R22: generations only rise, content changes only with them, and a run stays the same run.
 #[test]
 fn generations_rise_with_content() {

@@ -3,7 +3,7 @@
 use reconciler_core::{
     checkpoint::{CheckpointClass, Direction, OperationCheckpoint, RecoveryLane, StepCheckpoint},
     desired::{Hook, HookPoint, Policy},
-    effect::{Action, HookRun, NodeManagerCommand},
+    effect::{Action, Certainty, FailureClass, FailureKind, HookRun, NodeManagerCommand},
     hold::HoldCode,
     id::SessionId,
     observed::{Endpoint, Handle, StageName},
@@ -39,6 +39,22 @@ fn lanes_and_directions_have_their_words() {
         assert_eq!(Direction::from_name(direction.as_str()), Some(direction));
     }
     assert_eq!(Direction::from_name("sideways"), None);
+}
+
+/// A kind of failure reads back from its words, and what is no kind in either of its halves is none.
+#[test]
+fn a_kind_of_failure_reads_back() {
+    for class in FailureClass::ALL {
+        for certainty in [Certainty::Definite, Certainty::Ambiguous] {
+            let kind = FailureKind { class, certainty };
+            assert_eq!(kind.to_string().parse(), Ok(kind), "{kind}");
+        }
+    }
+    for text in
+        ["", "auth", "auth/", "/definite", "auth/perhaps", "luck/definite", "auth/definite/"]
+    {
+        assert!(text.parse::<FailureKind>().is_err(), "{text}");
+    }
 }
 
 /// A checkpoint of the longest length is read and not known; one byte more is too long.
