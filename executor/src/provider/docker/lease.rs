@@ -51,14 +51,29 @@ pub(super) async fn create(
             adopt(ground, ctx, &blueprint, &name).await.map_err(|problem| problem.failure())
         }
         Err(error) => {
-            let problem = refused(error, request);
-            let failure = problem.failure();
+            let failure = unmade(ground, ctx, request, (&name, error)).await.failure();
             if failure.certainty == reconciler_core::effect::Certainty::Definite {
                 ground.ports.free(&ports);
             }
             Err(failure)
         }
     }
+}
+
+/// What a creation that failed came to. An engine that answered that it failed has ended its work, so one that has nothing
+/// by that name made nothing: its words are told then, and nothing is in doubt.
+async fn unmade(
+    ground: &Ground,
+    ctx: &EffectContext,
+    request: &NodeRequest,
+    (name, error): (&str, EngineError),
+) -> Problem {
+    if error.is_own_failure()
+        && let Ok(None) = ground.inspect(name, ctx.deadline).await
+    {
+        return Problem::Away(error.to_string());
+    }
+    refused(error, request)
 }
 
 /// What has to be known before anything is made.

@@ -8,5 +8,7 @@ mod liar;
 mod mapping;
 mod options;
 mod probes;
+mod pull;
 mod refusal;
+mod registry;
 mod rig;
