@@ -7,7 +7,10 @@ use bollard::{
     models::NetworkConnectRequest,
     query_parameters::{CreateContainerOptions, RemoveContainerOptions},
 };
-use reconciler_core::effect::{EffectFailure, NodeRequest};
+use reconciler_core::{
+    effect::{EffectFailure, NodeRequest},
+    observed::LeaseFacts,
+};
 
 use super::{
     blueprint::Blueprint,
@@ -157,7 +160,11 @@ async fn join(
 }
 
 /// Removes everything that was made for an attempt; succeeds if there is nothing.
-pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), EffectFailure> {
+pub(super) async fn destroy(
+    ground: &Ground,
+    ctx: &EffectContext,
+    lease: &LeaseFacts,
+) -> Result<(), EffectFailure> {
     let failed = |problem: Problem| problem.failure();
     let found = ground.of_attempt(ctx.run, ctx.attempt.uuid, ctx.deadline).await;
     let mut found = found.map_err(|error| failed(error.into()))?;
@@ -182,6 +189,8 @@ pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), 
             .map_err(|problem| problem.half_done())?;
     }
     ground.forget(ctx.attempt.uuid);
+    // Where somebody else removed it before, whoever waits for its end may look.
+    ground.wakes.listen_to(lease.id.as_str());
     Ok(())
 }
 
@@ -191,10 +200,12 @@ pub(super) async fn remove(ground: &Ground, ctx: &EffectContext, id: &str) -> Re
     let take =
         |client: bollard::Docker| async move { client.remove_container(id, Some(options)).await };
     match ground.engine.ask(ctx.deadline, take).await {
-        Err(error) if error.is_conflict() => gone(ground, ctx, id).await,
-        Err(error) if !error.is_absence() => Err(error.into()),
-        Ok(()) | Err(_) => Ok(()),
+        Err(error) if error.is_conflict() => gone(ground, ctx, id).await?,
+        Err(error) if !error.is_absence() => return Err(error.into()),
+        Ok(()) | Err(_) => {}
     }
+    ground.wakes.removed(id);
+    Ok(())
 }
 
 /// Waits for a removal that is under way already.
