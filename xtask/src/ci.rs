@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// The target that has no operating system: what builds for it cannot read a clock or a file.
 const BARE_TARGET: &str = "x86_64-unknown-none";
+/// The target whose programs need no library: what agents in containers are made for.
+const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Runs all checks.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
@@ -19,7 +21,8 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     for plain in compiler_checks() {
         shell.run(&plain)?;
     }
-    purity(shell)?;
+    where_installed(shell, BARE_TARGET, &["-p", "reconciler-core"])?;
+    where_installed(shell, STATIC_TARGET, &[])?;
     tell("cargo xtask test")?;
     test::run(shell, &[])?;
     shell.run(&sim::tests(test::has_nextest(shell)?))?;
@@ -42,15 +45,17 @@ fn compiler_checks() -> [Plain; 3] {
     ]
 }
 
-/// Builds core without an operating system where that target is installed.
-fn purity(shell: &Shell) -> Result<()> {
+/// Builds for `target` where that is installed: core without an operating system, and the program without a library,
+/// which tests of agents in containers use afterwards.
+fn where_installed(shell: &Shell, target: &str, what: &[&str]) -> Result<()> {
     let sysroot = shell.read(&Plain::new(&["rustc", "--print", "sysroot"]))?;
-    let build = Plain::new(&["cargo", "build", "-p", "reconciler-core", "--target", BARE_TARGET]);
-    let standard = Path::new(sysroot.trim()).join("lib/rustlib").join(BARE_TARGET).join("lib");
+    let what: Vec<String> = what.iter().map(ToString::to_string).collect();
+    let build = Plain::new(&["cargo", "build", "--target", target]).and(&what);
+    let standard = Path::new(sysroot.trim()).join("lib/rustlib").join(target).join("lib");
     if standard.try_exists().context("could not look into the sysroot")? {
         shell.run(&build)
     } else {
-        Shell::say(&format!("skipped: `{build}`, the target {BARE_TARGET} is not installed"))
+        Shell::say(&format!("skipped: `{build}`, the target {target} is not installed"))
     }
 }
 

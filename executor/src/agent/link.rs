@@ -57,7 +57,9 @@ pub(super) enum News {
 #[derive(Debug, thiserror::Error)]
 enum LinkError {
     #[error("the driver cannot be reached")]
-    Io(#[from] io::Error),
+    Io(#[source] io::Error),
+    #[error("the driver hung up")]
+    HungUp,
     #[error("the driver does not answer")]
     Silent,
     #[error("the driver has fence {theirs}, and {seen} was seen: it is an old one")]
@@ -68,6 +70,13 @@ enum LinkError {
     Later(String),
     #[error("the driver says something else than it was asked")]
     Nonsense,
+}
+
+impl From<io::Error> for LinkError {
+    fn from(error: io::Error) -> Self {
+        // A driver that is killed takes no leave, and what TLS makes of that helps nobody.
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::HungUp } else { Self::Io(error) }
+    }
 }
 
 /// A connection that is kept.

@@ -18,7 +18,7 @@ use super::{
     trials,
 };
 use crate::{
-    desired::ClusterShape,
+    desired::{ClusterShape, ProbeKind},
     effect::CommandKind,
     hold::{Hold, HoldCode},
     id::LogicalNodeId,
@@ -265,7 +265,10 @@ impl Sight<'_> {
             }
             NodeStage::BootstrapRunning { session, settle_at, .. } => {
                 facts.push(("started", Known::At(session.started_at)));
-                facts.push(("joined at", Known::At(*settle_at)));
+                // Where its agent or its startup probe is waited for, nobody knows when it joins.
+                if !record.awaits_agent() && record.passes(ProbeKind::Startup) {
+                    facts.push(("joined at", Known::At(*settle_at)));
+                }
                 facts.push(("given up at", Known::At(record.since.after(timeouts.bootstrap))));
             }
             // While its readiness fails it proves nothing: neither time is meant then.

@@ -9,12 +9,12 @@ use reconciler_core::{
         Admission, AgentNews, ClusterState, DeleteReason, Deletion, Handle, HookMark, NodeRecord,
         SessionStage, StageName,
     },
-    reconcile::{Rung, reconcile},
+    reconcile::{Rung, explain, reconcile},
     redact::Redacted,
 };
 
 use crate::{
-    fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, stage, state},
+    fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, slot, stage, state},
     probes::web,
 };
 
@@ -61,6 +61,24 @@ fn who_joins_by_an_agent_waits_for_its_word() {
     let plan = reconcile(&state, &shape, at(60_000));
     let moves: Vec<_> = plan.transitions.into_iter().map(|(_, transition)| transition).collect();
     assert_eq!(moves, [Transition::Settle]);
+}
+
+/// P7: whose agent is waited for is not said to have joined, nor when it will have; it is once that is known.
+#[test]
+fn nobody_says_when_a_node_joins_whose_agent_is_waited_for() {
+    let shape = shape();
+    let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+    let names = |state: &ClusterState| {
+        let plan = reconcile(state, &shape, T0);
+        let reason = plan.reasons.iter().find(|(of, _)| *of == slot("web-0")).map(|(_, why)| why);
+        let told = explain(&slot("web-0"), reason, state, &shape, T0);
+        told.facts.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert!(!names(&state).contains(&"joined at") && names(&state).contains(&"given up at"));
+    assert_eq!(hear(&mut state, AgentNews::Joined(SEAL)), Verdict::Applied);
+    assert!(!names(&state).contains(&"joined at"));
+    assert_eq!(report(&mut state, 1 << 33, SessionStage::Converged), Verdict::Applied);
+    assert!(names(&state).contains(&"joined at"));
 }
 
 /// A token lets the first one in that shows it, and nobody else in that session, however often it is shown.

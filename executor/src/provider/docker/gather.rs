@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, OnceLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bollard::models::ContainerSummary;
@@ -19,11 +19,18 @@ use super::{
     problem::EngineError,
 };
 
+/// How many times as long as a listing took the engine is left alone before the next one: however many ask, it is busy with
+/// that for a quarter of its time at most.
+const REST: u32 = 3;
+/// The longest that it is left alone: what waits for a listing is to be ended.
+const REST_MAX: Duration = Duration::from_millis(500);
+
 /// Who asks, and whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     next: Mutex<Option<Arc<Batch>>>,
-    turn: tokio::sync::Mutex<()>,
+    /// Until when the engine is left alone.
+    turn: tokio::sync::Mutex<Option<tokio::time::Instant>>,
 }
 
 /// Those who are served by one listing.
@@ -70,12 +77,17 @@ impl Ground {
         let batch = self.gathering.join(run, attempt);
         let until = tokio::time::Instant::from_std(limit);
         let turn = tokio::time::timeout_at(until, self.gathering.turn.lock()).await;
-        let turn = turn.map_err(|_late| EngineError::Late)?;
+        let mut turn = turn.map_err(|_late| EngineError::Late)?;
         if let Some(found) = batch.found.get() {
             drop(turn);
             return of(attempt, found.as_ref().map_err(Clone::clone)?);
         }
+        // Those who ask meanwhile are served as well.
+        if let Some(free_at) = *turn {
+            tokio::time::sleep_until(free_at.min(until)).await;
+        }
         self.gathering.close(&batch);
+        let begun = tokio::time::Instant::now();
         let alone = locked(&batch.attempts).len() == 1;
         let of_run = [(labels::RUN, run.to_string())];
         let found = if alone {
@@ -84,6 +96,8 @@ impl Ground {
         } else {
             self.summaries(of_run, limit).await
         };
+        *turn =
+            Some(tokio::time::Instant::now() + begun.elapsed().saturating_mul(REST).min(REST_MAX));
         // That one had too little time says nothing of the others.
         let found = match found {
             Err(EngineError::Late) => return Err(EngineError::Late),

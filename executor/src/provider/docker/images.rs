@@ -9,6 +9,7 @@ use std::{
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
     time::Instant,
 };
 
@@ -16,10 +17,11 @@ use bollard::query_parameters::CreateImageOptions;
 use futures_util::StreamExt as _;
 use reconciler_core::id::RevisionDigest;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
+use tokio::sync::Mutex as Turn;
 
 use super::{
     engine::Engine,
+    ground::locked,
     options::Pull,
     problem::{EngineError, Problem},
 };
@@ -48,11 +50,13 @@ pub(super) struct Images {
     dir: PathBuf,
     pull: Pull,
     locks: Mutex<Option<Locks>>,
+    /// By revision: whose turn it is to find its image. A pull that takes long keeps no other revision waiting (P4).
+    turns: Mutex<BTreeMap<String, Arc<Turn<()>>>>,
 }
 
 impl Images {
     pub(super) fn new(dir: PathBuf, pull: Pull) -> Self {
-        Self { dir, pull, locks: Mutex::default() }
+        Self { dir, pull, locks: Mutex::default(), turns: Mutex::default() }
     }
 
     /// The id of the image that nodes of `revision` run; `image` is its name.
@@ -63,23 +67,53 @@ impl Images {
         image: &str,
         limit: Instant,
     ) -> Result<String, Problem> {
-        let mut locks = self.locks.lock().await;
-        let known = match locks.as_mut() {
-            Some(known) => known,
-            None => locks.insert(read(&self.dir).map_err(|error| self.broken(&error))?),
-        };
         let revision = revision.to_string();
-        if let Some(lock) = known.get(&revision).filter(|lock| lock.image == image) {
+        if let Some(id) = self.known(&revision, image)? {
+            return Ok(id);
+        }
+        let turn = Arc::clone(locked(&self.turns).entry(revision.clone()).or_default());
+        let until = tokio::time::Instant::from_std(limit);
+        let mine = tokio::time::timeout_at(until, turn.lock()).await;
+        let _mine = mine.map_err(|_late| EngineError::Late)?;
+        if let Some(id) = self.known(&revision, image)? {
+            return Ok(id);
+        }
+        let found = self.found(engine, image, limit).await;
+        // Whoever waits for the turn has it already.
+        locked(&self.turns).remove(&revision);
+        self.lock(&revision, image, found?)
+    }
+
+    /// The id that an image of a revision was locked to, if it was.
+    fn known(&self, revision: &str, image: &str) -> Result<Option<String>, Problem> {
+        let mut locks = locked(&self.locks);
+        let known = self.all(&mut locks)?;
+        let lock = known.get(revision).filter(|lock| lock.image == image);
+        Ok(lock.map(|lock| lock.id.clone()))
+    }
+
+    /// Locks the image of a revision to `id`, and keeps that; one that was locked meanwhile stays what it is.
+    fn lock(&self, revision: &str, image: &str, id: String) -> Result<String, Problem> {
+        let mut locks = locked(&self.locks);
+        let known = self.all(&mut locks)?;
+        if let Some(lock) = known.get(revision).filter(|lock| lock.image == image) {
             return Ok(lock.id.clone());
         }
-        let id = self.found(engine, image, limit).await?;
         let nth = known.values().map(|lock| lock.nth).max().map_or(0, |last| last + 1);
-        known.insert(revision, Lock { image: image.to_owned(), id: id.clone(), nth });
+        known.insert(revision.to_owned(), Lock { image: image.to_owned(), id: id.clone(), nth });
         while known.len() > LOCKS_MAX {
             known.retain(|_, lock| lock.nth > nth.saturating_sub(LOCKS_MAX as u64));
         }
         write(&self.dir, known).map_err(|error| self.broken(&error))?;
         Ok(id)
+    }
+
+    /// All that is locked, read when it is first needed.
+    fn all<'a>(&self, locks: &'a mut Option<Locks>) -> Result<&'a mut Locks, Problem> {
+        match locks {
+            Some(known) => Ok(known),
+            None => Ok(locks.insert(read(&self.dir).map_err(|error| self.broken(&error))?)),
+        }
     }
 
     async fn found(&self, engine: &Engine, image: &str, limit: Instant) -> Result<String, Problem> {
@@ -136,11 +170,14 @@ async fn pulled(engine: &Engine, image: &str, limit: Instant) -> Result<(), Prob
         }
         Ok(())
     };
-    engine.ask(limit, pull).await.map_err(|error| match &error {
-        EngineError::Late | EngineError::Unreachable(_) => Problem::Engine(error),
-        // Nothing was made of the node yet, so whatever broke is no doubt about it.
-        EngineError::Refused { .. } | EngineError::Broken(_) => {
-            Problem::Invalid(format!("image {image} cannot be pulled: {}", error.words()))
+    // Nothing was made of the node yet, so whatever broke is no doubt about it.
+    engine.ask(limit, pull).await.map_err(|error| {
+        let text = format!("image {image} cannot be pulled: {}", error.words());
+        match &error {
+            EngineError::Late | EngineError::Unreachable(_) => Problem::Engine(error),
+            EngineError::Refused { status: 400..500, .. } => Problem::Invalid(text),
+            // A registry that is away comes back.
+            EngineError::Refused { .. } | EngineError::Broken(_) => Problem::Away(text),
         }
     })
 }

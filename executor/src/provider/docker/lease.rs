@@ -7,7 +7,10 @@ use bollard::{
     models::NetworkConnectRequest,
     query_parameters::{CreateContainerOptions, RemoveContainerOptions},
 };
-use reconciler_core::effect::{EffectFailure, NodeRequest};
+use reconciler_core::{
+    effect::{EffectFailure, NodeRequest},
+    observed::LeaseFacts,
+};
 
 use super::{
     blueprint::Blueprint,
@@ -51,14 +54,29 @@ pub(super) async fn create(
             adopt(ground, ctx, &blueprint, &name).await.map_err(|problem| problem.failure())
         }
         Err(error) => {
-            let problem = refused(error, request);
-            let failure = problem.failure();
+            let failure = unmade(ground, ctx, request, (&name, error)).await.failure();
             if failure.certainty == reconciler_core::effect::Certainty::Definite {
                 ground.ports.free(&ports);
             }
             Err(failure)
         }
     }
+}
+
+/// What a creation that failed came to. An engine that answered that it failed has ended its work, so one that has nothing
+/// by that name made nothing: its words are told then, and nothing is in doubt.
+async fn unmade(
+    ground: &Ground,
+    ctx: &EffectContext,
+    request: &NodeRequest,
+    (name, error): (&str, EngineError),
+) -> Problem {
+    if error.is_own_failure()
+        && let Ok(None) = ground.inspect(name, ctx.deadline).await
+    {
+        return Problem::Away(error.to_string());
+    }
+    refused(error, request)
 }
 
 /// What has to be known before anything is made.
@@ -142,7 +160,11 @@ async fn join(
 }
 
 /// Removes everything that was made for an attempt; succeeds if there is nothing.
-pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), EffectFailure> {
+pub(super) async fn destroy(
+    ground: &Ground,
+    ctx: &EffectContext,
+    lease: &LeaseFacts,
+) -> Result<(), EffectFailure> {
     let failed = |problem: Problem| problem.failure();
     let found = ground.of_attempt(ctx.run, ctx.attempt.uuid, ctx.deadline).await;
     let mut found = found.map_err(|error| failed(error.into()))?;
@@ -167,6 +189,8 @@ pub(super) async fn destroy(ground: &Ground, ctx: &EffectContext) -> Result<(), 
             .map_err(|problem| problem.half_done())?;
     }
     ground.forget(ctx.attempt.uuid);
+    // Where somebody else removed it before, whoever waits for its end may look.
+    ground.wakes.listen_to(lease.id.as_str());
     Ok(())
 }
 
@@ -176,10 +200,12 @@ pub(super) async fn remove(ground: &Ground, ctx: &EffectContext, id: &str) -> Re
     let take =
         |client: bollard::Docker| async move { client.remove_container(id, Some(options)).await };
     match ground.engine.ask(ctx.deadline, take).await {
-        Err(error) if error.is_conflict() => gone(ground, ctx, id).await,
-        Err(error) if !error.is_absence() => Err(error.into()),
-        Ok(()) | Err(_) => Ok(()),
+        Err(error) if error.is_conflict() => gone(ground, ctx, id).await?,
+        Err(error) if !error.is_absence() => return Err(error.into()),
+        Ok(()) | Err(_) => {}
     }
+    ground.wakes.removed(id);
+    Ok(())
 }
 
 /// Waits for a removal that is under way already.

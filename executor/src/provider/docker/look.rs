@@ -33,14 +33,25 @@ pub(super) async fn inspect(
 ) -> Look {
     let limit = Ground::soon();
     let look = async {
-        let all = ground.of_attempt(run, attempt.uuid, limit).await?;
-        // The id that is known goes first: of two containers of one attempt, that one is the node.
-        let id = match known {
-            Some(known) => Some(known.id.as_str()),
-            None => first_node(&all).map(|one| one.id.as_str()),
+        // The id that is known goes first: of two containers of one attempt, that one is the node. Where it is gone there is
+        // nothing to ask for beside it.
+        let known = match known {
+            Some(known) => match ground.inspect(known.id.as_str(), limit).await? {
+                Some(container) => Some(container),
+                None => return Ok(Look::Absent),
+            },
+            None => None,
         };
-        let Some(id) = id else { return Ok(Look::Absent) };
-        let Some(container) = ground.inspect(id, limit).await? else { return Ok(Look::Absent) };
+        let all = ground.of_attempt(run, attempt.uuid, limit).await?;
+        let container = if let Some(container) = known {
+            container
+        } else {
+            let Some(node) = first_node(&all) else { return Ok(Look::Absent) };
+            let Some(found) = ground.inspect(&node.id, limit).await? else {
+                return Ok(Look::Absent);
+            };
+            found
+        };
         let mark = container.mark_of(run, slot, attempt.uuid)?;
         let workload = workload(ground, &container).await;
         let hook = hook::seen(ground, &all, limit).await?;

@@ -40,6 +40,11 @@ impl EngineError {
         matches!(self, Self::Refused { status: 409, .. })
     }
 
+    /// True if the engine itself says that it failed; who stands before it says so in other ways (502 to 504).
+    pub(super) const fn is_own_failure(&self) -> bool {
+        matches!(self, Self::Refused { status: 500, .. })
+    }
+
     /// What it says, without the words around it.
     pub(super) fn words(&self) -> String {
         match self {
@@ -94,6 +99,9 @@ pub(super) enum Problem {
     /// The same, but it may have been done before.
     #[error("{0}")]
     Doubt(String),
+    /// Nothing was done, and it may be done another time.
+    #[error("{0}")]
+    Away(String),
     #[error("{0}")]
     Full(String),
     #[error("the driver does not listen to agents; its log says why")]
@@ -120,7 +128,7 @@ impl Problem {
             Self::Workload(_) => (Certainty::Definite, FailureClass::Workload),
             Self::Doubt(_) => (Certainty::Ambiguous, FailureClass::Workload),
             Self::Full(_) => (Certainty::Definite, FailureClass::Capacity),
-            Self::NoAgents => (Certainty::Definite, FailureClass::Unavailable),
+            Self::NoAgents | Self::Away(_) => (Certainty::Definite, FailureClass::Unavailable),
             Self::NoLease(_) => (Certainty::Definite, FailureClass::NotFound),
             Self::Engine(error) => (error.certainty(), error.class()),
         };

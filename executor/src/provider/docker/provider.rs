@@ -106,9 +106,9 @@ impl Provider for DockerProvider {
     fn destroy_lease<'a>(
         &'a self,
         ctx: &'a EffectContext,
-        _lease: &'a LeaseFacts,
+        lease: &'a LeaseFacts,
     ) -> Work<'a, Result<(), EffectFailure>> {
-        Box::pin(lease::destroy(&self.ground, ctx))
+        Box::pin(lease::destroy(&self.ground, ctx, lease))
     }
 
     fn start_bootstrap<'a>(

@@ -51,6 +51,7 @@ pub(super) async fn start(
     let failed = |problem: Problem| problem.failure();
     let node = find(ground, ctx, start.lease.id.as_str()).await.map_err(failed)?;
     let mark = Ground::owned(ctx, &node).map_err(failed)?;
+    ground.wakes.listen_to(&node.id);
     if let Some(started) = adopted(ground, ctx, start, &node) {
         ground.note_begun(ctx.attempt.uuid, ctx.key, &started);
         return Ok(handle(&started));
@@ -198,7 +199,9 @@ async fn cancel_any(ground: &Ground, ctx: &EffectContext, grace: Duration) -> Re
     all.sort_by_key(|one| one.is(Role::Node));
     for one in all.iter().filter(|one| one.runs) {
         if one.is(Role::Node) {
+            let hush = ground.wakes.hush(&one.id);
             stop(ground, ctx, one, grace).await?;
+            hush.keep();
         } else {
             kill(ground, &one.id, ctx.deadline).await?;
         }

@@ -7,15 +7,15 @@ use std::{
     collections::HashMap,
     future::Future,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bollard::query_parameters::EventsOptions;
 use futures_util::StreamExt as _;
 use reconciler_core::{effect::ExitStatus, redact::Redacted};
-use tokio::{sync::Notify, task::AbortHandle};
+use tokio::task::AbortHandle;
 
-use super::{ground::Ground, labels, problem::EngineError, state::Run, tail::tail};
+use super::{ground::Ground, labels, problem::EngineError, state::Run, tail::tail, wakes::Waiter};
 use crate::seam::Exit;
 
 /// Pauses between two tries to hear the events: the first, and the longest.
@@ -25,12 +25,12 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from
 struct Waiting {
     ground: Arc<Ground>,
     id: String,
-    notify: Arc<Notify>,
+    waiter: Arc<Waiter>,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.ground.wakes.leave(&self.id, &self.notify);
+        self.ground.wakes.leave(&self.id, &self.waiter);
     }
 }
 
@@ -41,30 +41,46 @@ pub(super) fn watch(
     started: String,
 ) -> impl Future<Output = Exit> + Send + 'static {
     listen(ground);
-    let notify = ground.wakes.enter(&id);
-    let waiting = Waiting { ground: Arc::clone(ground), id, notify };
+    let waiter = ground.wakes.enter(&id);
+    let waiting = Waiting { ground: Arc::clone(ground), id, waiter };
     async move {
+        let Waiting { ground, id, waiter } = &waiting;
+        // The end of what is ended from here is told by whoever ends it.
+        let mut looks = !ground.wakes.is_quiet(id);
         loop {
-            let mut woken = std::pin::pin!(waiting.notify.notified());
+            let mut woken = std::pin::pin!(waiter.notify.notified());
             // From here on no wake is lost, so a look that shows it running is not out of date unnoticed.
             woken.as_mut().enable();
-            if let Some(exit) = ended(&waiting.ground, &waiting.id, &started).await {
+            if waiter.is_gone() {
+                return unseen("its container was removed");
+            }
+            if looks && let Some(exit) = ended(ground, id, &started).await {
                 return exit;
             }
+            looks = true;
             woken.await;
         }
     }
 }
 
+/// An end that nobody saw, and why.
+fn unseen(why: &str) -> Exit {
+    Exit { status: ExitStatus::Unknown, tail: why.into() }
+}
+
 /// How it ended, if it did; an engine that cannot be asked says nothing.
 async fn ended(ground: &Ground, id: &str, started: &str) -> Option<Exit> {
-    let unseen = |tail: Redacted| Some(Exit { status: ExitStatus::Unknown, tail });
-    match ground.inspect(id, Ground::soon()).await {
+    let looked = {
+        // Never closed; and without a turn it is looked at all the same.
+        let _turn = ground.wakes.looks.acquire().await;
+        ground.inspect(id, Ground::soon()).await
+    };
+    match looked {
         Err(error) => {
             tracing::debug!(%error, container = id, "cannot look whether a node still runs");
             None
         }
-        Ok(None) => unseen("its container was removed".into()),
+        Ok(None) => Some(unseen("its container was removed")),
         Ok(Some(container)) => match container.run {
             Run::Running { started: now } if now == started => None,
             Run::Unclear => None,
@@ -74,7 +90,7 @@ async fn ended(ground: &Ground, id: &str, started: &str) -> Option<Exit> {
             }
             // It was started anew by somebody else, so how this run ended was not seen.
             Run::Running { .. } | Run::Ended { .. } | Run::Never => {
-                unseen("its container was started anew by somebody else".into())
+                Some(unseen("its container was started anew by somebody else"))
             }
         },
     }
@@ -99,11 +115,23 @@ fn listen(ground: &Arc<Ground>) {
 }
 
 async fn hear(ground: Weak<Ground>) {
-    let mut pause = PAUSES.0;
+    let (mut pause, mut told) = (PAUSES.0, String::new());
     while let Some(ground) = ground.upgrade() {
-        let heard = hear_once(&ground, &mut pause).await;
+        let begun = Instant::now();
+        let heard = hear_once(&ground).await;
+        if begun.elapsed() > PAUSES.1 {
+            // It stood for a while: what comes now is another trouble.
+            pause = PAUSES.0;
+            told.clear();
+        }
         if let Err(error) = heard {
-            tracing::debug!(%error, "the events of a Docker Engine broke off; they are asked for again");
+            let why = error.to_string();
+            if std::mem::replace(&mut told, why.clone()) != why {
+                tracing::warn!(
+                    why,
+                    "the events of a Docker Engine are not heard; they are asked for again"
+                );
+            }
         }
         drop(ground);
         tokio::time::sleep(pause).await;
@@ -112,22 +140,49 @@ async fn hear(ground: Weak<Ground>) {
 }
 
 /// Hears events until they break off.
-async fn hear_once(ground: &Ground, pause: &mut Duration) -> Result<(), EngineError> {
+async fn hear_once(ground: &Ground) -> Result<(), EngineError> {
     let now = |client: bollard::Docker| async move { client.info().await };
     // By the engine's own clock: what happens from then on is told again, however long the stream takes to begin.
-    let since = ground.engine.ask(Ground::soon(), now).await?.system_time;
+    let now = ground.engine.ask(Ground::soon(), now).await?.system_time.unwrap_or_default();
+    let since = seconds(&now)
+        .ok_or_else(|| EngineError::Broken(format!("its clock says `{now}`, which is no time")))?;
     let filters = [("type", "container"), ("event", "die"), ("label", labels::RUN)];
     let filters = filters.map(|(name, value)| (name.to_owned(), vec![value.to_owned()]));
-    let options = EventsOptions { since, until: None, filters: Some(HashMap::from(filters)) };
+    let filters = Some(HashMap::from(filters));
+    let options = EventsOptions { since: Some(since), until: None, filters };
     let client = ground.engine.client().await?;
     let mut events = std::pin::pin!(client.events(Some(options)));
     // What happened before that moment is seen by looking.
     ground.wakes.wake_all();
-    *pause = PAUSES.0;
     while let Some(event) = events.next().await {
         if let Some(id) = event.map_err(EngineError::from)?.actor.and_then(|actor| actor.id) {
-            ground.wakes.wake(&id);
+            ground.wakes.told_of(&id);
         }
     }
     Ok(())
+}
+
+/// A time as an engine wants to be asked for it: it says it as `2026-01-31T12:00:00.5+01:00`, and reads seconds alone.
+fn seconds(time: &str) -> Option<String> {
+    let time: jiff::Timestamp = time.parse().ok()?;
+    Some(format!("{}.{:09}", time.as_second(), time.subsec_nanosecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_asked_for_a_time_in_seconds() {
+        let rows = [
+            ("1970-01-01T00:00:01Z", Some("1.000000000")),
+            ("2026-11-30T22:16:29.725188375Z", Some("1796076989.725188375")),
+            ("2026-11-30T23:16:29.5+01:00", Some("1796076989.500000000")),
+            ("", None),
+            ("yesterday", None),
+        ];
+        for (said, wanted) in rows {
+            assert_eq!(seconds(said).as_deref(), wanted, "{said}");
+        }
+    }
 }

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use bollard::models::NetworkCreateRequest;
 use reconciler_core::effect::WorkloadState;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::rig::{PATIENCE, Rig};
+use super::rig::{PATIENCE, Rig, fresh_run};
 
 /// The whole table of options and needs, as `docker inspect` shows it.
 #[tokio::test]
@@ -108,4 +109,47 @@ async fn get(host: &str, port: u16) -> std::io::Result<String> {
     let mut page = String::new();
     stream.read_to_string(&mut page).await?;
     Ok(page)
+}
+
+/// What is asked for of graphics processors reaches the engine, which looks for them at the start.
+#[tokio::test]
+async fn gpus_are_asked_for() {
+    let more = [("gpu_driver", json!("nvidia"))];
+    let Some(mut rig) = Rig::new("gpus_are_asked_for", &more).await else { return };
+    rig.spec.shape.gpus = Some(2);
+    let leased = rig.create().await.unwrap();
+    let found = rig.docker.inspect_container(leased.lease.id.as_str(), None).await.unwrap();
+    let devices = found.host_config.unwrap().device_requests.unwrap();
+    assert_eq!((devices[0].count, devices.len()), (Some(2), 1));
+    assert_eq!(devices[0].driver.as_deref(), Some("nvidia"));
+    assert_eq!(devices[0].capabilities.clone().unwrap(), [["gpu".to_owned()]]);
+    rig.destroy(&leased.lease).await.unwrap();
+    rig.clean().await;
+}
+
+/// On networks of one's own a node is known by its slot and by its group, also on those that it joins after its creation.
+#[tokio::test]
+async fn a_node_is_found_by_its_slot_and_its_group() {
+    let test = "a_node_is_found_by_its_slot_and_its_group";
+    let names = [0, 1].map(|nth| format!("levelhead-test-{}-{nth}", fresh_run()));
+    let Some(rig) = Rig::new(test, &[("networks", json!(names))]).await else { return };
+    for name in &names {
+        let request = NetworkCreateRequest { name: name.clone(), ..Default::default() };
+        rig.docker.create_network(request).await.unwrap();
+    }
+    let leased = rig.create().await.unwrap();
+    let found = rig.docker.inspect_container(leased.lease.id.as_str(), None).await.unwrap();
+    let networks = found.network_settings.unwrap().networks.unwrap();
+    for name in &names {
+        let known = networks[name].aliases.clone().unwrap_or_default();
+        for wanted in ["web-0", "web"] {
+            assert!(known.iter().any(|one| one == wanted), "{name}: {known:?}");
+        }
+    }
+    rig.destroy(&leased.lease).await.unwrap();
+    let docker = rig.docker.clone();
+    rig.clean().await;
+    for name in &names {
+        docker.remove_network(name).await.unwrap();
+    }
 }

@@ -7,7 +7,7 @@ use bollard::{
     query_parameters::{CreateContainerOptions, TagImageOptions},
 };
 use reconciler_core::{
-    effect::{Certainty, CommandKind, EffectFailure, FailureClass, Listing, WorkloadState},
+    effect::{Certainty, CommandKind, EffectFailure, FailureClass, Listing, Look, WorkloadState},
     id::{AttemptId, AttemptOrdinal, Fence, Generation},
 };
 use serde_json::json;
@@ -111,6 +111,26 @@ async fn a_missing_image_is_refused_before_anything_is_made() {
     rig.spec.shape.image = Some("levelhead-test/never:1".to_owned());
     refused(&rig.create().await.unwrap_err(), FailureClass::Invalid, "levelhead-test/never:1");
     assert!(containers(&rig.docker, &rig.run.to_string()).await.is_empty());
+    rig.clean().await;
+}
+
+/// C2: an engine that failed to make a container and has none by its name made nothing; what it said is told.
+#[tokio::test]
+async fn an_engine_that_failed_and_made_nothing_is_quoted() {
+    let test = "an_engine_that_failed_and_made_nothing_is_quoted";
+    // No storage driver of a plain machine limits disks; the engine tells that as a failure of its own.
+    let Some(mut rig) = Rig::new(test, &[]).await else { return };
+    rig.spec.shape.disk_gib = Some(1);
+    match rig.create().await {
+        Ok(leased) => {
+            eprintln!("skipped: {test}, this engine can limit disks");
+            rig.destroy(&leased.lease).await.unwrap();
+        }
+        Err(failure) => {
+            refused(&failure, FailureClass::Unavailable, "storage-opt");
+            assert_eq!(rig.look(None).await, Look::Absent);
+        }
+    }
     rig.clean().await;
 }
 

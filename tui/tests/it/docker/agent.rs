@@ -14,18 +14,18 @@ use super::{
 };
 use crate::world::{node, until, until_true};
 
-const JOIN: &str = "join = { mode = \"agent\" }";
+pub(super) const JOIN: &str = "join = { mode = \"agent\" }";
 
 /// A network of the engine, removed in the end.
-struct Network {
+pub(super) struct Network {
     docker: Docker,
     runtime: Runtime,
-    name: String,
+    pub(super) name: String,
 }
 
 impl Network {
     /// Makes one, for the law called `test`; gives the engine's machine's own address on it.
-    fn new(test: &str) -> Option<(Self, String)> {
+    pub(super) fn new(test: &str) -> Option<(Self, String)> {
         let runtime = Runtime::new().unwrap();
         let docker = runtime.block_on(engine(test))?;
         let name = format!("levelhead-test-{}", uuid::Uuid::new_v4());

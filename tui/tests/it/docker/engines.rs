@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{
-    fleet::{Fleet, group, provider},
+    fleet::{Fleet, group, provider, sleepers},
     own::Own,
     tls_door::TlsDoor,
 };
@@ -63,4 +63,23 @@ fn an_engine_with_another_certificate_is_not_spoken_to() {
     fleet.world.end_driver(rustix::process::Signal::TERM);
     fleet.world.expect(0, &["down", "FILE", "--yes"]);
     fleet.is_bare();
+}
+
+/// R97: where no host is named, a provider goes where `DOCKER_HOST` says, with the papers of `DOCKER_CERT_PATH`.
+#[test]
+fn the_surroundings_name_the_engine_and_its_papers() {
+    let test = "the_surroundings_name_the_engine_and_its_papers";
+    let Some(own) = Own::new(test) else { return };
+    let door = TlsDoor::open(own.socket());
+    let Some(fleet) = Fleet::new(test, &sleepers(2)) else { return };
+    let run = |words: &[&str]| {
+        let mut command = fleet.world.command(words);
+        command.env("DOCKER_HOST", format!("tcp://{}", door.address));
+        let done = command.env("DOCKER_CERT_PATH", door.papers()).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    run(&["up", "FILE", "--yes"]);
+    assert_eq!((own.running(), fleet.nodes().len()), (2, 0));
+    run(&["down", "FILE", "--yes"]);
+    assert_eq!(own.running(), 0);
 }

@@ -1,6 +1,7 @@
 //! The real program on a real Docker Engine.
 
 mod agent;
+mod agent_static;
 mod by_hand;
 #[path = "../../../../executor/tests/it/docker/engine.rs"]
 mod engine;
@@ -13,3 +14,4 @@ mod restart;
 mod rivals;
 mod tls_door;
 mod update;
+mod update_probes;

@@ -1,6 +1,11 @@
 //! A door with TLS in front of an engine's socket, for who shows a certificate of its authority alone.
 
-use std::{fs, io, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -41,6 +46,11 @@ impl TlsDoor {
             }
         });
         Self { address, papers, _runtime: runtime }
+    }
+
+    /// Where the papers are that a client needs.
+    pub(crate) fn papers(&self) -> &Path {
+        self.papers.path()
     }
 
     /// The options of a provider that comes through it.
