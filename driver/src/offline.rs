@@ -197,16 +197,8 @@ impl Offline {
     /// # Errors
     /// Fails if a provider cannot be made, and refuses an edit that makes no sense.
     pub async fn plan(&self, options: &Options, edit: &Edit) -> Result<PlanView, OfflineError> {
-        self.expect_secrets(&options.secrets);
         let providers = build_providers(options)?;
-        let now = (options.clock)();
-        let capabilities = capabilities(&providers);
-        let parallelism = options.parallelism;
-        let secrets = options.secrets.clone();
-        let given = self.given(&options.run, options.uuid);
-        let declared = capacity::declared(&options.providers);
-        let given = Given { capabilities, secrets, declared, parallelism, ..given };
-        let mut state = self.state(given, true, now);
+        let mut state = self.stand_in(options, &providers, true);
         for (name, provider) in &providers {
             self.look(&mut state, options, name, provider.as_ref()).await;
         }
@@ -214,6 +206,34 @@ impl Offline {
             look_by_id(&mut state, options, &providers, slot, attempt).await;
         }
         Ok(state.planner(edit, (options.clock)())?.view()?)
+    }
+
+    /// Plans `edit` on what the journal says, without any look; such a plan says so, and confirms nothing (R83).
+    ///
+    /// # Errors
+    /// Fails if a provider cannot be made, and refuses an edit that makes no sense.
+    pub fn plan_unseen(&self, options: &Options, edit: &Edit) -> Result<PlanView, OfflineError> {
+        let state = self.stand_in(options, &build_providers(options)?, false);
+        let view = state.planner(edit, (options.clock)())?.view()?;
+        Ok(PlanView { offline: true, ..view })
+    }
+
+    /// What a driver with these options would have in mind; with `doubt`, before its first look.
+    fn stand_in(
+        &self,
+        options: &Options,
+        providers: &BTreeMap<ProviderName, Arc<dyn Provider>>,
+        doubt: bool,
+    ) -> State {
+        self.expect_secrets(&options.secrets);
+        let given = Given {
+            capabilities: capabilities(providers),
+            secrets: options.secrets.clone(),
+            declared: capacity::declared(&options.providers),
+            parallelism: options.parallelism,
+            ..self.given(&options.run, options.uuid)
+        };
+        self.state(given, doubt, (options.clock)())
     }
 
     async fn look(

@@ -37,14 +37,7 @@ pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         });
         group.changes.push(change_view(change));
     }
-    for (slot, reason) in &plan.blocked {
-        if let Some(group) = groups.get_mut(&slot.group) {
-            group.changes.retain(|change| change.slot != *slot);
-            let (slot, why) = (slot.clone(), reason.to_string());
-            group.changes.push(ChangeView { slot, kind: ChangeKind::Blocked, ready: false, why });
-            group.changes.sort_by(|a, b| a.slot.cmp(&b.slot));
-        }
-    }
+    show_blocked(plan, &mut groups);
     let mut view = PlanView {
         schema: VIEW_SCHEMA,
         hash: plan.hash,
@@ -63,6 +56,7 @@ pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
         unchanged: 0,
         blocked: 0,
         empty: plan.is_empty() && plan.header.base == plan.header.target,
+        offline: false,
         groups: Vec::new(),
         drift: Vec::new(),
         demand: None,
@@ -74,6 +68,18 @@ pub(crate) fn plan_view(plan: &LifecyclePlan, known: u32) -> PlanView {
     view.unchanged = known.saturating_sub(moved + view.blocked);
     view.groups = groups.into_values().collect();
     view
+}
+
+/// What is held stands in place of what would be done.
+fn show_blocked(plan: &LifecyclePlan, groups: &mut BTreeMap<GroupId, PlanGroupView>) {
+    for (slot, reason) in &plan.blocked {
+        if let Some(group) = groups.get_mut(&slot.group) {
+            group.changes.retain(|change| change.slot != *slot);
+            let (slot, why) = (slot.clone(), reason.to_string());
+            group.changes.push(ChangeView { slot, kind: ChangeKind::Blocked, ready: false, why });
+            group.changes.sort_by(|a, b| a.slot.cmp(&b.slot));
+        }
+    }
 }
 
 fn count(view: &mut PlanView, group: &mut PlanGroupView) {

@@ -194,6 +194,9 @@ pub struct PlanView {
     pub blocked: u32,
     /// True if it changes nothing.
     pub empty: bool,
+    /// True if it was made of what the journal says, and nobody looked: such a plan confirms nothing.
+    #[serde(default)]
+    pub offline: bool,
     /// Where what is observed is not what the plan leads to, in a stable order.
     #[serde(default)]
     pub drift: Vec<DriftView>,

@@ -79,6 +79,9 @@ fn read_kept(path: &Path) -> Result<PlanView, Failure> {
     if plan.schema != VIEW_SCHEMA {
         return Err(edited(format!("{shown} has form {}, not {VIEW_SCHEMA}", plan.schema)));
     }
+    if plan.offline {
+        return Err(edited(format!("{shown} was made without a look: it confirms nothing")));
+    }
     plan.check().map_err(|error| edited(format!("{shown}: {}", chain(&error))))?;
     Ok(plan)
 }

@@ -99,6 +99,9 @@ pub(crate) enum RunVerb {
     Plan {
         #[command(flatten)]
         file: FileArg,
+        /// Plan on what the journal says, without a look at any provider; confirms nothing.
+        #[arg(long)]
+        offline: bool,
         /// Exit with 2 if there are changes.
         #[arg(long)]
         detailed_exitcode: bool,

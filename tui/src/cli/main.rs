@@ -181,6 +181,7 @@ const fn here_alone(verb: &RunVerb) -> Option<&'static str> {
             Some("recovery")
         }
         RunVerb::Status { fixture: true, .. } => Some("status --fixture"),
+        RunVerb::Plan { offline: true, .. } => Some("plan --offline"),
         RunVerb::Status { all: true, .. } => Some("status --all"),
         RunVerb::Plan { .. }
         | RunVerb::Apply { .. }
@@ -229,8 +230,8 @@ async fn run_async(verb: RunVerb, global: &Global, catalogue: &Catalogue) -> Out
     let asked =
         async |ask, rest: Powering| power::run(&context(&rest.file.file)?, ask, &rest).await;
     match verb {
-        RunVerb::Plan { file, detailed_exitcode: tells } => {
-            plan::run(&context(&file.file)?, tells).await
+        RunVerb::Plan { file, offline, detailed_exitcode: tells } => {
+            plan::run(&context(&file.file)?, offline, tells).await
         }
         RunVerb::Apply { file, confirm, plan, going } => {
             apply::run(&context(&file.file)?, apply::Confirm { hash: confirm, plan }, &going).await

@@ -14,12 +14,25 @@ use super::{
     out, plan_text,
 };
 
-/// Shows the plan towards the file's shape.
-pub(crate) async fn run(context: &Context, detailed: bool) -> Outcome {
-    let plan = dry_run(context, &context.file_edit()?).await?;
-    let next = context.command(&format!("apply {}", plan_text::confirmation(&plan)));
+/// Shows the plan towards the file's shape; `offline`, as the journal alone leads to it, and says that nobody looked
+/// (R83).
+pub(crate) async fn run(context: &Context, offline: bool, detailed: bool) -> Outcome {
+    let edit = context.file_edit()?;
+    let plan = if offline { unseen(context, &edit)? } else { dry_run(context, &edit).await? };
+    let next = if offline {
+        context.command("plan")
+    } else {
+        context.command(&format!("apply {}", plan_text::confirmation(&plan)))
+    };
     show(context, &plan, &next)?;
     Ok(if detailed && !plan.empty { Exit::Changes } else { Exit::Done })
+}
+
+/// Plans `edit` on what the journal says.
+fn unseen(context: &Context, edit: &Edit) -> Result<PlanView, Failure> {
+    let options = context.options(Begin::Waiting, std::time::Duration::ZERO);
+    let plan = Offline::open(&context.paths)?.plan_unseen(&options, edit)?;
+    Ok(context.place.plan(plan))
 }
 
 /// Plans `edit` without changing anything: by the driver that runs, or on a look of our own.

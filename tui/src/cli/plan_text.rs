@@ -25,7 +25,12 @@ pub(crate) fn lines(plan: &PlanView) -> Vec<String> {
     lines.extend(told.map(|drift| format!("drift: {}", drift.line())));
     lines.extend(demand(plan));
     lines.push(summary(plan));
-    lines.push(format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target));
+    lines.push(if plan.offline {
+        let way = format!("generation {} -> {}", plan.base, plan.target);
+        format!("offline: this is what the journal says; nobody looked, and nothing is confirmed by it  {way}")
+    } else {
+        format!("plan {}  generation {} -> {}", plan.hash, plan.base, plan.target)
+    });
     lines
 }
 

@@ -313,6 +313,7 @@ pub(crate) fn plan(groups: &[Planned<'_>]) -> PlanView {
         unchanged: 1,
         blocked: count(ChangeKind::Blocked),
         empty: groups.iter().all(|group| group.changes.is_empty()),
+        offline: false,
         drift: Vec::new(),
         demand: None,
         groups,

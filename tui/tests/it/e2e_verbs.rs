@@ -1,12 +1,14 @@
 //! Each verb that changes a run, by hand of its plan: a dry run shows what it would do and changes nothing, and the
 //! hash that it printed does exactly that, once (R84, R85).
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::{
     census::Census,
     e2e_life::counters,
-    world::{World, node, servers},
+    world::{World, kill, node, servers, until_true},
 };
 
 /// A job that does its work at once.
@@ -119,5 +121,32 @@ fn what_up_and_down_showed_is_refused_once_something_moved() {
     assert_eq!(standing(&world), before);
     world.expect(64, &["down", "--dry-run", "--confirm", &down, "FILE"]);
     world.expect(64, &["down", "--confirm", &down, "--yes", "FILE"]);
+    assert_eq!(standing(&world), before);
+}
+
+/// R83: a plan without a look says so, in words and as data; what happened meanwhile is not in it, and it confirms
+/// nothing.
+#[test]
+fn an_offline_plan_looks_at_nothing_and_says_so() {
+    let world = World::new(&servers("web", 2));
+    world.expect(0, &["up", "--yes", "FILE"]);
+    kill(world.pids()["web-1"]);
+    until_true("the node is gone", || world.alive().len() == 1);
+    let before = standing(&world);
+    let unseen = world.json(&["plan", "--offline", "FILE"]);
+    assert_eq!((&unseen["offline"], &unseen["empty"]), (&Value::Bool(true), &Value::Bool(true)));
+    let seen = world.json(&["plan", "FILE"]);
+    assert_eq!((&seen["offline"], &seen["empty"]), (&Value::Bool(false), &Value::Bool(false)));
+    let told = world.expect(0, &["plan", "--offline", "FILE"]);
+    assert!(told.out.contains("offline: this is what the journal says; nobody looked"), "{told:?}");
+    assert!(!told.out.contains("--confirm"), "{told:?}");
+    world.write(&servers("web", 3));
+    let wider = world.json(&["plan", "--offline", "FILE"]);
+    assert_eq!(wider["create"], 1);
+    fs::write(world.dir().join("kept.json"), wider.to_string()).unwrap();
+    let kept = world.dir().join("kept.json").display().to_string();
+    let refused = world.expect(65, &["apply", "--plan", &kept, "FILE"]);
+    assert!(refused.err.contains("made without a look"), "{refused:?}");
+    world.expect(64, &["plan", "--offline", "--attach", "nowhere.sock", "FILE"]);
     assert_eq!(standing(&world), before);
 }
