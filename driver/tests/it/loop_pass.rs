@@ -1,7 +1,7 @@
 //! Laws of the pass in the real loop: what is declared is reached, what is reached costs nothing, and nothing
 //! waits for anything that it has no need of.
 
-use checkpoint::operation::{OperationStatus, Outcome};
+use checkpoint::operation::{OperationRow, OperationStatus, Outcome};
 use reconciler_core::{
     checkpoint::StepMark,
     effect::CommandKind,
@@ -56,6 +56,32 @@ fn every_effect_has_its_intent_on_disk_before_it() {
         steps.len() == calls
             && steps.iter().all(|row| row.checkpoint.as_ref().is_ok_and(|c| verified(&c.mark)))
     });
+    run.stop();
+    stand.world.lawful();
+}
+
+/// R76: what is wanted is looked at, planned and written down before anything is sent; what became of each effect is
+/// written before its operation ends, and that ends last. That a look and the intent come before each effect, the world
+/// itself sees to.
+#[test]
+fn a_change_goes_through_its_steps_in_order() {
+    let stand = Stand::new(3);
+    let run = stand.up(&[("db", 1), ("web", 2)]);
+    let closed = |row: &OperationRow| row.closed_at.is_some();
+    eventually("the operations are closed", || {
+        let operations = stand.journal().operations(10).unwrap();
+        operations.len() == 2 && operations.iter().all(closed)
+    });
+    let journal = stand.journal();
+    for row in journal.operations(10).unwrap() {
+        let found = journal.operation(row.id).unwrap().unwrap();
+        assert!(!found.steps.is_empty());
+        for step in found.steps {
+            let order =
+                [Some(row.opened_at), Some(step.started_at), step.finished_at, row.closed_at];
+            assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}");
+        }
+    }
     run.stop();
     stand.world.lawful();
 }

@@ -294,13 +294,16 @@ impl World {
     }
 
     /// Notes a call, and whether the laws hold at this instant: its step stands in the journal as pending (P2,
-    /// R64, R93), and no other effect of the attempt is under way (R66).
+    /// R64, R93), its provider was looked at before (R76), and no other effect of the attempt is under way (R66).
     pub(crate) fn enter(&self, ctx: &EffectContext, kind: CommandKind) -> Busy {
         let journal = self.lock().journal.clone();
         let durable = stands(&journal, ctx, kind);
         self.with(|land| {
             if let Err(why) = durable {
                 land.fault(format!("{kind:?} of {} came before its intent: {why}", ctx.slot));
+            }
+            if land.listings == 0 {
+                land.fault(format!("{kind:?} of {} came before any look", ctx.slot));
             }
             if !land.busy.insert(ctx.attempt) {
                 land.fault(format!("two effects of one attempt of {} at once", ctx.slot));
