@@ -20,8 +20,8 @@ use super::{
 };
 
 /// How many times as long as a listing took the engine is left alone before the next one: however many ask, it is busy with
-/// that for a quarter of its time at most.
-const REST: u32 = 3;
+/// that for half of its time at most. More would delay what few ask for.
+const REST: u32 = 1;
 /// The longest that it is left alone: what waits for a listing is to be ended.
 const REST_MAX: Duration = Duration::from_millis(500);
 
