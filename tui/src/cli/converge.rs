@@ -24,8 +24,10 @@ use super::{
     style,
 };
 
-/// Least time between two looks at the run while it is followed.
-const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// Between two looks at a run that is followed lies ten times what a view of each node costs its driver, within these
+/// bounds: the end of a small change is told at once, and a large fleet is not looked at all the time.
+const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
+const LOOK_PAUSE_PER_NODE: Duration = Duration::from_micros(10);
 
 /// Times that a change which needs no asking is planned anew because the run moved meanwhile.
 const REPLANS: usize = 5;
@@ -228,8 +230,13 @@ async fn follow(
             RunState::Converging if nobody_moves(&view) => seen = None,
             RunState::Converging | RunState::Unattended => seen = Some(view.pass),
         }
-        tokio::time::sleep(LOOK_PERIOD).await;
+        tokio::time::sleep(look_pause(view.nodes.len())).await;
     }
+}
+
+fn look_pause(nodes: usize) -> Duration {
+    let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+    LOOK_PAUSE_PER_NODE.saturating_mul(nodes).clamp(LOOK_PAUSES.0, LOOK_PAUSES.1)
 }
 
 /// Goes on with another driver where the one that was used has ended: what was confirmed stands in the journal.

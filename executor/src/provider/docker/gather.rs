@@ -19,10 +19,8 @@ use super::{
     problem::EngineError,
 };
 
-/// How many times as long as a listing took the engine is left alone before the next one: however many ask, it is busy with
-/// that for half of its time at most. More would delay what few ask for.
-const REST: u32 = 1;
-/// The longest that it is left alone: what waits for a listing is to be ended.
+/// An engine is left alone for as long as a listing took it, so that it is busy with them for half of its time at most,
+/// however many ask; and no longer than this: what waits for a listing is to be ended.
 const REST_MAX: Duration = Duration::from_millis(500);
 
 /// Who asks, and whose turn it is.
@@ -96,8 +94,7 @@ impl Ground {
         } else {
             self.summaries(of_run, limit).await
         };
-        *turn =
-            Some(tokio::time::Instant::now() + begun.elapsed().saturating_mul(REST).min(REST_MAX));
+        *turn = Some(tokio::time::Instant::now() + begun.elapsed().min(REST_MAX));
         // That one had too little time says nothing of the others.
         let found = match found {
             Err(EngineError::Late) => return Err(EngineError::Late),
