@@ -5,7 +5,7 @@ use reconciler_core::{
     canonical,
     desired::{ClusterShape, Policy},
     effect::{CommandKind, ExitStatus, FailureClass},
-    fixture::{Catalogue, FixtureError, parse, print},
+    fixture::{Catalogue, FixtureError, parse, print, print_slot},
     fold::Fact,
     hold::{Hold, HoldCode},
     observed::{
@@ -33,6 +33,12 @@ fn there_and_back(state: &ClusterState) -> ClusterState {
     assert_eq!(records(&read), records(state), "\n{text}");
     assert_eq!(read.next_due(), state.next_due());
     assert_eq!(print(&read, &catalogue, RUN), text);
+    // What is written of one slot alone are its lines of the whole.
+    for record in state.groups().flat_map(|(_, group)| group.records()) {
+        let own = print_slot(state, &catalogue, RUN, &record.slot);
+        assert!(own.starts_with(&record.slot.to_string()) && text.contains(&own), "{own}");
+        assert_eq!(own.lines().count(), record.attempts().count(), "{own}");
+    }
     read
 }
 
