@@ -267,30 +267,8 @@ fn what_is_owned_bounds_what_is_made() {
     }
 }
 
-/// C9: a service is there to run: that many end at once is a sign, however well they end.
-#[test]
-fn services_that_end_well_together_are_a_sign() {
-    let (_, mut state) = fleet(10);
-    let leases = state.groups().flat_map(|(_, group)| group.records()).filter_map(|record| {
-        let mut lease =
-            owned(&record.slot.to_string(), record.attempt, record.stage.lease()?.id.as_str());
-        let (status, tail) = (ExitStatus::Code(0), Redacted::default());
-        lease.workload = WorkloadState::Exited { status, tail };
-        Some(lease)
-    });
-    let listing = Listing::Complete(leases.collect());
-    let (provider, grace, asked_at) = (provider(), GRACE, at(LATER));
-    let fact = Fact::Listed { provider, listing, asked_at, grace, fence: FENCE };
-    assert_eq!(state.fold(fact, at(LATER)), Verdict::Applied);
-    assert_eq!(hold(&state), Some(HoldCode::MassUnhealthy));
-}
-
-/// C9: a job is there to end well; that all of its nodes do so at once is believed.
-#[test]
-fn jobs_that_end_well_together_are_complete() {
-    let policy = Policy { kind: GroupKind::Job, ..Policy::default() };
-    let shape = shape_with(1, &[("web", 10, "v1")], &policy);
-    let mut state = state((0..10).map(|n| ready(&shape, n)));
+/// One listing in which every workload has ended, and ended well.
+fn all_end_well(state: &mut ClusterState) {
     let leases = state.groups().flat_map(|(_, group)| group.records()).filter_map(|record| {
         let id = record.stage.lease()?.id.to_string();
         let mut lease = owned(&record.slot.to_string(), record.attempt, &id);
@@ -302,6 +280,23 @@ fn jobs_that_end_well_together_are_complete() {
     let (provider, grace, asked_at) = (provider(), GRACE, at(LATER));
     let fact = Fact::Listed { provider, listing, asked_at, grace, fence: FENCE };
     assert_eq!(state.fold(fact, at(LATER)), Verdict::Applied);
+}
+
+/// C9: a service is there to run: that many end at once is a sign, however well they end.
+#[test]
+fn services_that_end_well_together_are_a_sign() {
+    let (_, mut state) = fleet(10);
+    all_end_well(&mut state);
+    assert_eq!(hold(&state), Some(HoldCode::MassUnhealthy));
+}
+
+/// C9: a job is there to end well; that all of its nodes do so at once is believed.
+#[test]
+fn jobs_that_end_well_together_are_complete() {
+    let policy = Policy { kind: GroupKind::Job, ..Policy::default() };
+    let shape = shape_with(1, &[("web", 10, "v1")], &policy);
+    let mut state = state((0..10).map(|n| ready(&shape, n)));
+    all_end_well(&mut state);
     let complete = state.groups().map(|(_, group)| group.completed()).sum::<u32>();
     assert_eq!((hold(&state), complete), (None, 10));
 }
