@@ -39,6 +39,8 @@ mod moments;
 mod operator;
 mod outlook;
 mod ownership;
+mod ownership_handoff;
+mod ownership_rows;
 mod plan_graph;
 mod plan_hash;
 mod plan_refusal;

@@ -175,3 +175,59 @@ fn a_shortage_names_what_is_asked_and_who_holds_it() {
     let other = again.admit(&name("box"), &group("api"), node(500, 0, 0), at(1)).unwrap().unwrap();
     assert_ne!(first.digest, other.digest);
 }
+
+/// D16: four holders are named, the largest first and the rest by their number; who holds none of it is none.
+#[test]
+fn a_shortage_names_the_largest_holders() {
+    let capacity = Capacity {
+        nodes: Some(99),
+        memory_mib: Some(1_024),
+        gpus: Some(21),
+        ..Capacity::default()
+    };
+    let mut ledger = Ledger::new([(name("box"), capacity)]);
+    ledger.hold(&name("box"), &group("idle"), node(0, 0, 0));
+    for (holder, gpus) in [("a", 3), ("b", 1), ("c", 5), ("d", 3), ("e", 2), ("f", 7)] {
+        ledger.hold(&name("box"), &group(holder), node(0, 0, gpus));
+    }
+    let short = ledger.fits(&name("box"), node(0, 0, 1)).unwrap_err();
+    assert!(short.holders.iter().all(|(group, _)| group.as_str() != "idle"), "{short:?}");
+    assert_eq!(
+        short.to_string(),
+        "provider box has no capacity: 1 gpus asked for, 0 of 21 free; \
+         held by f (7), c (5), a (3), d (3) and 2 more"
+    );
+    let short = ledger.fits(&name("box"), node(0, 2_048, 0)).unwrap_err();
+    assert_eq!(
+        short.to_string(),
+        "provider box has no capacity: 2048 MiB memory asked for, 1024 MiB of 1024 MiB free"
+    );
+}
+
+/// R92: a ledger speaks of what is declared; where nothing is, nothing need be counted.
+#[test]
+fn a_ledger_covers_what_is_declared() {
+    let ledger = Ledger::new([(name("box"), Capacity::default())]);
+    assert!(ledger.covers(&name("box")) && !ledger.covers(&name("elsewhere")));
+    assert!(!ledger.is_empty() && Ledger::new([]).is_empty());
+    ledger.fits(&name("elsewhere"), node(1, 1, 1)).unwrap();
+}
+
+/// What one node takes away and brings back again leaves what was there, and of nothing nothing is taken.
+#[test]
+fn demands_add_up_and_come_apart() {
+    let (one, other) = (node(1_500, 512, 1), node(250, 64, 2));
+    assert_eq!(one.and(other).less(other), one);
+    assert_eq!(one.less(one.times(2)), Demand::default());
+    assert_eq!(one.times(3), one.and(one).and(one));
+}
+
+/// Resources are declared under their names, and told in the units of people.
+#[test]
+fn resources_have_their_words() {
+    let told = Resource::ALL.map(|resource| (resource.as_str(), resource.text(2_500)));
+    let words = [("nodes", "2500"), ("cpus", "2.5"), ("memory", "2500 MiB"), ("gpus", "2500")];
+    assert_eq!(told, words.map(|(word, text)| (word, text.to_owned())));
+    let cpus = [0, 1, 10, 1_000, 10_000].map(|millis| Resource::Cpus.text(millis));
+    assert_eq!(cpus, ["0", "0.001", "0.01", "1", "10"]);
+}

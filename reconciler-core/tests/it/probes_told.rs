@@ -5,6 +5,7 @@ use std::sync::Arc;
 use reconciler_core::{
     desired::{Policy, ProbeKind},
     fixture::{Catalogue, parse, print},
+    fold::Verdict,
     observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
     plan::Scope,
     reconcile::{Explanation, Known, explain, reconcile},
@@ -106,4 +107,29 @@ fn who_does_not_serve_is_not_ready_since() {
     assert_eq!(known("ready since"), Some(&Known::At(at(2_000))), "{told}");
     assert_eq!(known("stable at"), Some(&Known::At(at(12_000))), "{told}");
     assert_eq!((told.due, state.next_due()), (Some(at(12_000)), Some(at(12_000))));
+}
+
+/// R132: an answer is known before it is counted just if counting it changes nothing, whatever was answered before; so
+/// that who asks need not tell it.
+#[test]
+fn what_is_known_of_a_probe_changes_nothing() {
+    let shape = web(1, &probed(&[ProbeKind::Liveness]));
+    let given = [ProbeAnswer::Passed, failed(), unknown()];
+    let mut stories = vec![state([ready(&shape, "web-0")])];
+    for _ in 0..5 {
+        let mut next = Vec::new();
+        for (before, given) in
+            stories.iter().flat_map(|story| given.iter().map(move |g| (story, g)))
+        {
+            let record = of(before, "web-0");
+            let trial = record.trial(ProbeKind::Liveness);
+            let known = trial.is_some_and(|trial| trial.knows(given));
+            let mut after = before.clone();
+            let verdict = answer(&mut after, "web-0", ProbeKind::Liveness, given.clone(), T0);
+            assert_eq!(verdict == Verdict::Unchanged, known, "{trial:?} {given:?}");
+            assert_eq!(of(&after, "web-0").health == record.health, known, "{trial:?} {given:?}");
+            next.push(after);
+        }
+        stories = next;
+    }
 }
