@@ -14,7 +14,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, slot, stage, state},
+    fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, slot, stage, state, with},
     probes::web,
 };
 
@@ -219,4 +219,25 @@ fn the_told_end_of_a_workload_counts_unless_it_is_being_stopped() {
             }
         }
     }
+}
+
+/// D8: while its attempt goes, an agent that was let in may come back, and nobody new is let in.
+#[test]
+fn nobody_new_is_let_in_while_the_attempt_goes() {
+    let going = |agent: bool| {
+        let mut state = state([in_stage(&shape(), "web-0", stage(StageName::BootstrapRunning))]);
+        if agent {
+            assert_eq!(hear(&mut state, AgentNews::Joined(SEAL)), Verdict::Applied);
+        }
+        let deletion = Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
+        with(record(&state), |record| record.deletion = deletion)
+    };
+    let session = going(false).stage.session().expect("a session");
+    let welcome = Admission::Welcome(session);
+    assert_eq!(
+        going(false).admits(SEAL, None, None),
+        Admission::Refused("the attempt is being deleted")
+    );
+    assert_eq!(going(true).admits(SEAL, None, None), welcome);
+    assert_eq!(going(true).admits(SEAL, Some(session), None), welcome);
 }

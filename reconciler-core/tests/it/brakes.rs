@@ -300,3 +300,29 @@ fn jobs_that_end_well_together_are_complete() {
     let complete = state.groups().map(|(_, group)| group.completed()).sum::<u32>();
     assert_eq!((hold(&state), complete), (None, 10));
 }
+
+/// C9: a doubt is journaled as it begins, and not again while the same is said.
+#[test]
+fn a_doubt_that_is_said_again_is_no_news() {
+    let (_, mut state) = fleet(10);
+    list(&mut state, &[0, 1, 2, 3, 4, 5], &[], at(LATER));
+    assert!(state.take_dirty().contains(&slot("web-5")));
+    list(&mut state, &[0, 1, 2, 3, 4, 5], &[], at(LATER + 1));
+    assert!(!state.has_dirty());
+}
+
+/// D12, C8, C9: signs that were believed ahead of a clock that went back count as of now, and for one window.
+#[test]
+fn signs_ahead_of_the_clock_count_as_of_now() {
+    let back = LATER / 2;
+    let over = back + limits::MASS_WINDOW.get();
+    for (now, want) in [(over - 1, Some(HoldCode::MassUnhealthy)), (over, None)] {
+        let (_, mut state) = fleet(10);
+        state.mark_due(at(LATER));
+        list(&mut state, &[0, 1, 2, 3], &[], at(LATER));
+        assert_eq!(hold(&state), None);
+        state.mark_due(at(back));
+        list(&mut state, &[4, 5, 6, 7], &[], at(now));
+        assert_eq!(hold(&state), want, "{now}");
+    }
+}

@@ -7,7 +7,10 @@ use reconciler_core::{
     fold::{Fact, Transition, Verdict},
     hold::{Hold, HoldCode},
     id::{AttemptOrdinal, Fence, Uuid},
-    observed::{DeleteReason, Deletion, NodeRecord, NodeStage, Remains, Retry, StageName},
+    observed::{
+        ClusterState, DeleteReason, Deletion, NodeRecord, NodeStage, Remains, Retry, Second,
+        StageName, next_due,
+    },
     plan::Scope,
     reconcile::{explain, reconcile, reconcile_node, standing},
     redact::Redacted,
@@ -151,6 +154,21 @@ fn a_candidate_stands_beside_the_present_attempt_alone() {
     assert_eq!(fold(beside(Transition::Restart(spec(3)))), Verdict::Applied);
 }
 
+/// D10: beside a slot without a record there is nothing to stand beside.
+#[test]
+fn nothing_begins_beside_nobody() {
+    let wanted = shape(&[("web", 1)]);
+    let spec = || Box::new(wanted.expand().remove(0));
+    let mut state = state([]);
+    let mut fold =
+        |transition| state.fold(Fact::Decided { slot: slot("web-0"), transition }, at(1));
+    let beside = |transition| Transition::Beside(Box::new(transition));
+    assert_eq!(fold(beside(Transition::Insert(spec()))), Verdict::Illegal);
+    assert_eq!(fold(beside(Transition::Restart(spec()))), Verdict::Stale);
+    assert_eq!(fold(Transition::Candidate(spec())), Verdict::Stale);
+    assert_eq!(fold(Transition::Insert(spec())), Verdict::Applied);
+}
+
 /// R163: an own fence is no newer one; the next is.
 #[test]
 fn only_a_later_fence_is_a_newer_controllers() {
@@ -285,5 +303,41 @@ fn what_a_step_comes_after_is_in_order() {
         let told: Vec<_> = told.collect();
         assert!(told.iter().any(|slots| *slots == wanted), "{told:#?}");
         assert!(plan.steps.iter().all(|step| step.after.windows(2).all(|two| two[0] < two[1])));
+    }
+}
+
+/// C17, D6: a doubt about the nodes of a group ends with the last of them.
+#[test]
+fn a_doubt_ends_with_the_last_of_its_nodes() {
+    let wanted = shape(&[("web", 2)]);
+    let gone = ["web-0", "web-1"].map(|text| in_stage(&wanted, text, stage(StageName::Destroyed)));
+    let text = Redacted::new("nine of ten are said to be gone");
+    let hold = Hold { code: HoldCode::Implausible, text, since: T0 };
+    let mut state = ClusterState::restore(gone, [(group("web"), hold)], T0);
+    for (text, held) in [("web-0", true), ("web-1", false)] {
+        let reap = Fact::Decided { slot: slot(text), transition: Transition::Reap };
+        assert_eq!(state.fold(reap, at(1)), Verdict::Applied);
+        let group = state.group(&group("web")).expect("the group");
+        assert_eq!(group.hold().is_some(), held, "after {text}");
+    }
+}
+
+/// D8, D12: a cleanup waits for none of its stage's times; who stands beside is looked at in its own time.
+#[test]
+fn what_waits_for_nothing_falls_due_by_nothing() {
+    let wanted = shape(&[("web", 1)]);
+    for name in StageName::ALL {
+        let mut record = in_stage(&wanted, "web-0", stage(name));
+        record.deletion = Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
+        assert_eq!(next_due(&record, T0), None, "{name:?}");
+    }
+    let mut record = in_stage(&wanted, "web-0", stage(StageName::Dormant));
+    let candidate = in_stage(&wanted, "web-0", stage(StageName::Dormant));
+    let look_at = Some(at(5_000));
+    record.second = Some(Box::new(Second { look_at, ..Second::new(candidate) }));
+    let mut state = state([record]);
+    for (now, due) in [(4_999, Some(at(5_000))), (5_000, None), (5_001, None)] {
+        state.mark_due(at(now));
+        assert_eq!(state.next_due(), due, "{now}");
     }
 }

@@ -283,3 +283,16 @@ fn a_failed_step_says_what_its_failure_was() {
         assert_eq!(told.as_deref(), want);
     }
 }
+
+/// C4, C5: a lease that its provider does not know any more is not waited for: its attempt failed, and has nothing left.
+#[test]
+fn a_lookup_of_a_lease_that_is_gone_fails_the_attempt() {
+    for (class, gone) in [(FailureClass::NotFound, true), (FailureClass::Unavailable, false)] {
+        let mut state = at_stage(&policy(0), StageName::LeaseCreated);
+        let _sent = dispatch(&mut state, SLOT, CommandKind::LookupEndpoint, 1, at(0));
+        let _told = reported(&mut state, SLOT, 1, Err(definite(class)), at(1));
+        let record = of(&state, SLOT);
+        assert_eq!(record.stage.lease().is_none(), gone, "{class:?}");
+        assert_eq!(record.stage.name() == StageName::Failed, gone, "{class:?}");
+    }
+}

@@ -201,3 +201,44 @@ fn an_illegal_transition_changes_nothing() {
         }
     }
 }
+
+/// D8: a session that ends is no failure of what goes, nor of what is being stopped; of what is to run it is.
+#[test]
+fn a_session_that_ends_fails_what_is_to_run_alone() {
+    let ends = [SessionStage::Closed, SessionStage::Cancelled, SessionStage::StartFailed];
+    for (going, stopping) in [(false, false), (true, false), (false, true), (true, true)] {
+        for said in ends {
+            let mut state = at_stage(StageName::BootstrapRunning);
+            if going {
+                let begin = Transition::BeginDelete(DeleteReason::Undesired);
+                assert_eq!(decided(&mut state, begin, 1), Verdict::Applied);
+            }
+            if stopping {
+                let _sent = dispatch(&mut state, SLOT, CommandKind::CancelBootstrap, 1, at(1));
+            }
+            assert_eq!(session(&mut state, 1, 1, said), Verdict::Applied);
+            let failed = of(&state, SLOT).stage.name() == StageName::Failed;
+            assert_eq!(failed, !going && !stopping, "{said:?}, going {going}, stopping {stopping}");
+        }
+    }
+}
+
+/// C1, C9: who is seen was never missing; that its workload was said to have ended is taken back only by what shows it.
+#[test]
+fn who_is_seen_was_never_in_doubt() {
+    let running = || WorkloadState::Running { workload: Handle::default() };
+    for (missing, suspect) in [(false, false), (true, false), (false, true), (true, true)] {
+        for (workload, shown) in [(running(), true), (WorkloadState::Unknown, false)] {
+            let mut record = in_stage(&shape(&[("web", 1)]), SLOT, stage(StageName::Dormant));
+            record.missing_since = missing.then_some(at(0));
+            record.suspect_since = suspect.then_some(at(0));
+            let mut state = state([record]);
+            let verdict = looked(&mut state, SLOT, present("l-1", workload), at(2));
+            let news = missing || (suspect && shown);
+            assert_eq!(verdict == Verdict::Applied, news, "{missing} {suspect} {shown}");
+            let record = of(&state, SLOT);
+            let kept = (suspect && !shown).then_some(at(0));
+            assert_eq!((record.missing_since, record.suspect_since), (None, kept));
+        }
+    }
+}

@@ -1,13 +1,15 @@
 //! What was made a moment ago may not be visible yet: C3.
 
 use reconciler_core::{
-    effect::{CommandKind, FailureClass, Look},
-    fold::{Fact, Transition},
+    effect::{CommandKind, FailureClass, Look, WorkloadState},
+    fold::{Fact, Transition, Verdict},
     observed::{DeleteReason, StageName},
+    redact::Redacted,
 };
 
 use crate::fleet::{
-    ambiguous, at, dispatch, in_stage, looked, of, reported, shape, slot, stage, state,
+    ambiguous, at, dispatch, in_stage, looked, of, present, report, reported, shape, slot, stage,
+    state,
 };
 
 const SLOT: &str = "web-0";
@@ -30,5 +32,23 @@ fn a_young_lease_is_not_gone_at_the_first_look() {
         assert_eq!(again, Some(at(5_002)), "{kind:?}");
         let _late = looked(&mut state, SLOT, Look::Absent, at(5_002));
         assert!(of(&state, SLOT).stage.lease().is_none(), "{kind:?}");
+    }
+}
+
+/// C3, D7: right after an effect of unknown outcome a look is believed in what it shows, and not in what it lacks.
+#[test]
+fn a_look_right_after_a_doubt_is_believed_in_what_it_shows() {
+    let unseen = Look::Unknown { why: Redacted::new("no answer") };
+    let there = present("l-1", WorkloadState::Absent);
+    for (look, found) in [(Look::Absent, false), (unseen, false), (there, true)] {
+        let mut state = state([in_stage(&shape(&[("web", 1)]), SLOT, stage(StageName::New))]);
+        let _sent = dispatch(&mut state, SLOT, CommandKind::CreateLease, 1, at(0));
+        let mut report = report(&state, SLOT, 1, Err(ambiguous(FailureClass::TimedOut)));
+        report.look = Some(look.clone());
+        assert_eq!(state.fold(Fact::Reported(report), at(1)), Verdict::Applied);
+        let record = of(&state, SLOT);
+        assert_eq!(record.stage.name() == StageName::LeaseCreated, found, "{look:?}");
+        let open = record.ambiguity.as_ref().map(|open| open.first_miss);
+        assert_eq!(open, (!found).then_some(None), "{look:?}");
     }
 }

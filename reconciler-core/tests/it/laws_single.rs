@@ -159,7 +159,7 @@ pub(crate) fn consistent(state: &ClusterState, now: Timestamp) {
     assert!(due.is_none_or(|due| soonest.is_some_and(|at| at <= due)), "{soonest:?} for {due:?}");
 }
 
-fn counts_agree(group: &GroupState) {
+pub(crate) fn counts_agree(group: &GroupState) {
     let count = |holds: &dyn Fn(&NodeRecord) -> bool| {
         u32::try_from(group.records().filter(|r| holds(r)).count()).expect("a small group")
     };

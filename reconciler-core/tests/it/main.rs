@@ -1,6 +1,7 @@
 //! The laws and tables of the pure part, proved from outside by its public surface alone.
 
 mod agents;
+mod blocks;
 mod brakes;
 mod candidate;
 mod canonical;

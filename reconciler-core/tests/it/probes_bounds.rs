@@ -5,6 +5,7 @@ use reconciler_core::{
     desired::{ClusterShape, Policy, ProbeKind},
     fold::{Fact, Transition, Verdict},
     hold::HoldCode,
+    limits,
     observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
     reconcile::{Rung, outlook, reconcile, standing},
     time::{Millis, Timestamp},
@@ -150,6 +151,10 @@ fn the_budget_is_one_of_a_window() {
     let young = with(&[300_000, 200_000, 100_000]);
     assert_eq!((young.hold, young.stage.name()), (None, StageName::Failed));
     assert_eq!(young.revived.last(), Some(&T0));
+    // What neither the budget nor the brake counts any more is forgotten.
+    let longest = limits::MASS_WINDOW.get();
+    let kept = with(&[longest, longest - 1]).revived;
+    assert_eq!(kept, [Timestamp::from_millis(T0.as_millis() + 1 - longest), T0]);
 }
 
 /// A liveness probe that could not be asked ends nothing, and one that recovers in time neither.

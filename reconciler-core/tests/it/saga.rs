@@ -1,12 +1,12 @@
 //! The saga: its table, the priority within a wave, what is taken back, and when an update turns back (R102 to R105).
 
 use reconciler_core::{
-    desired::{ClusterShape, OnFailure, Policy, RunNodeGroupSpec},
+    desired::{ClusterShape, OnFailure, Policy, ProbeKind, RunNodeGroupSpec},
     effect::{ActionKind, CommandKind, ExitStatus, FailureClass},
-    fold::Fact,
+    fold::{Fact, Verdict},
     hold::HoldCode,
     id::{AttemptOrdinal, Generation, LogicalNodeId, StepId},
-    observed::{ClusterState, Failing, Rollout, Side},
+    observed::{ClusterState, Failing, Handle, Prior, ProbeAnswer, Rollout, Side, StageName},
     reconcile::{RolloutChange, reconcile, standing},
     redact::Redacted,
     saga::{
@@ -16,7 +16,8 @@ use reconciler_core::{
     time::Millis,
 };
 
-use crate::fleet::{RUN, T0, group, node_spec, of, slot};
+use crate::fleet::{self, RUN, T0, group, in_stage, node_spec, of, slot, stage};
+use crate::probes::{answer, probed};
 use crate::rollout::{policy, web, with};
 use crate::rollout_ends::{refuse, run};
 use crate::world::{Fate, Flight, World};
@@ -259,5 +260,45 @@ fn an_inverse_that_was_not_written_here_is_found() {
     for wrong in [None, Some(CommandKind::CreateLease)] {
         let found = audit(written(wrong)).expect_err("another inverse");
         assert!(found.to_string().contains("step 7"), "{found}");
+    }
+}
+
+/// R103: of the new revision who never served turns the update back with its failure, the first one by its name; who had
+/// served was verified, and who is of another revision is not asked.
+#[test]
+fn only_who_never_served_turns_an_update_back() {
+    let policy = Policy { update: policy(0, 1).update, ..probed(&[ProbeKind::Readiness]) };
+    let (old, new) = (web(1, 2, "v1", &policy), web(2, 2, "v2", &policy));
+    let third = web(3, 2, "v3", &policy);
+    let revision = |shape: &ClusterShape| shape.group(&group("web")).expect("a group").revision;
+    let joined =
+        |shape: &ClusterShape, text: &str| in_stage(shape, text, stage(StageName::HandedOff));
+    let exits = |state: &mut ClusterState, text: &str| {
+        let (attempt, workload) = (of(state, text).attempt, Handle::default());
+        let (status, tail) = (ExitStatus::Code(1), Redacted::default());
+        let fact = Fact::Exited { slot: slot(text), attempt, workload, status, tail };
+        assert_eq!(state.fold(fact, T0), Verdict::Applied);
+    };
+    for (shape, serves, turns) in [(&new, false, true), (&new, true, false), (&third, false, false)]
+    {
+        let prior = Prior { revision: revision(&old), spec: node_spec("v1").into() };
+        let (target, patience) = (revision(&new), Millis::from_secs(60));
+        let change =
+            RolloutChange::Begin { target, prior: Some(Box::new(prior)), reverts: false, patience };
+        let mut state = fleet::state(["web-0", "web-1"].map(|text| joined(shape, text)));
+        let _begun = state.fold(Fact::Rollout { group: group("web"), change }, T0);
+        for _ in 0..if serves { 2 } else { 0 } {
+            let passed = ProbeAnswer::Passed;
+            let _counted = answer(&mut state, "web-0", ProbeKind::Readiness, passed, T0);
+        }
+        exits(&mut state, "web-0");
+        let failing = |state: &ClusterState| {
+            let rollout = state.rollout(&group("web")).expect("an update");
+            rollout.failing.as_ref().map(|failing| failing.slot.clone())
+        };
+        assert_eq!(failing(&state), turns.then(|| slot("web-0")), "serves: {serves}");
+        exits(&mut state, "web-1");
+        let first = if turns { Some("web-0") } else { (shape == &new).then_some("web-1") };
+        assert_eq!(failing(&state), first.map(slot), "serves: {serves}");
     }
 }

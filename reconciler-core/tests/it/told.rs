@@ -4,23 +4,23 @@
 use std::collections::BTreeMap;
 
 use reconciler_core::{
-    desired::{Amount, GroupKind, Hook, HookPoint, Hooks, Power},
+    desired::{Amount, GroupKind, Hook, HookPoint, Hooks, Policy, Power},
     durable::Durable,
     effect::{CommandKind, ExitStatus, Listing, WorkloadState},
     fixture::{parse, print},
-    fold::{Fact, NoteKind},
+    fold::{Fact, NoteKind, Verdict},
     hold::HoldCode,
     id::{AttemptOrdinal, Fence, Generation, OperationId, StepId, Uuid},
-    observed::{Handle, NodeStage, StageName},
+    observed::{About, Handle, NodeStage, Prior, StageName},
     plan::{Impact, Scope},
-    reconcile::reconcile,
+    reconcile::{RolloutChange, reconcile},
     redact::{Redacted, shows},
     time::Millis,
 };
 
 use crate::fleet::{
-    FENCE, Gated, RUN, T0, at, catalogue, gated, group, in_stage, lease, of, owned, provider,
-    shape, stage, state,
+    FENCE, Gated, RUN, T0, at, catalogue, gated, group, in_stage, lease, node_spec, of, owned,
+    provider, shape, stage, state,
 };
 use crate::plan_steps::plan_of;
 use crate::rollout::{policy, web};
@@ -224,4 +224,49 @@ fn a_stage_knows_where_its_node_is_reached() {
     }
     let created = NodeStage::LeaseCreated { lease: lease("l-1"), endpoint: None, probe_at: None };
     assert!(created.endpoint().is_none() && stage(StageName::New).endpoint().is_none());
+}
+
+/// R175, P7: what becomes of an update is journaled and told of its group, each time in words of its own; that it is to
+/// go back is told alone, since that is a shape of its own.
+#[test]
+fn an_update_is_told_from_its_beginning_to_its_end() {
+    let of = |image: &str| {
+        let shape = web(1, 1, image, &Policy::default());
+        shape.group(&group("web")).expect("a group").revision
+    };
+    let (from, to) = (of("v1").short(), of("v2").short());
+    let prior = || Box::new(Prior { revision: of("v1"), spec: node_spec("v1").into() });
+    let begin = |prior, reverts| {
+        let (target, patience) = (of("v2"), Millis::from_secs(60));
+        RolloutChange::Begin { target, prior, reverts, patience }
+    };
+    let change = |change| Fact::Rollout { group: group("web"), change };
+    let paused = |paused| Fact::Paused(group("web"), paused);
+    let revert = RolloutChange::Revert { to: prior(), text: Redacted::new("goes back") };
+    let rows = [
+        (change(begin(None, false)), format!("an update to {to} begins")),
+        (change(begin(Some(prior()), false)), format!("an update from {from} to {to} begins")),
+        (change(begin(Some(prior()), true)), format!("goes back to {to}")),
+        (paused(true), "the update is paused".to_owned()),
+        (paused(false), "the update goes on".to_owned()),
+        (change(revert), "goes back".to_owned()),
+        (change(RolloutChange::End), format!("the update to {to} is over")),
+    ];
+    let mut state = state([]);
+    for (fact, want) in rows {
+        let news = state.fold(fact, T0) == Verdict::Applied;
+        let changed: Vec<_> = state.take_dirty_rollouts().into_iter().collect();
+        assert_eq!(changed, if news { vec![group("web")] } else { Vec::new() }, "{want}");
+        let notes = state.take_notes().into_iter();
+        let told: Vec<_> = notes.map(|note| (note.about, note.what.to_string())).collect();
+        assert_eq!(told, [(About::Group(group("web")), want)]);
+    }
+}
+
+/// A run is empty while it has no record of any group.
+#[test]
+fn a_run_is_empty_without_records() {
+    let none = state([]);
+    let one = state([in_stage(&shape(&[("web", 1)]), "web-0", NodeStage::New)]);
+    assert_eq!((none.len(), none.is_empty(), one.len(), one.is_empty()), (0, true, 1, false));
 }
