@@ -116,7 +116,9 @@ fn who_is_reaped_leaves_the_others_as_they_are() {
 /// As many as are wanted are not yet those that are wanted: they stand at the first indices.
 #[test]
 fn what_is_left_of_a_fleet_is_asked_where_it_stands() {
-    let rows: [(&[u32], u32, u32); 8] = [
+    let block: Vec<u32> = (1..=64).collect();
+    let rows: [(&[u32], u32, u32); 9] = [
+        (&block, 65, 64),
         (&[3], 5, 1),
         (&[0], 5, 1),
         (&[64], 128, 1),

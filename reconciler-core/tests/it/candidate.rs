@@ -178,3 +178,23 @@ fn a_candidate_is_treated_as_its_group() {
     });
     assert!(beside, "{plan:?}");
 }
+
+/// D4: whoever failed too often or was refused is stuck, on either side of a slot, and counts for the revision it has.
+#[test]
+fn who_is_stuck_counts_for_its_own_revision() {
+    let wants = |shape: &ClusterShape| shape.group(&group("web")).expect("a group").revision;
+    let (old, new) = (wants(&web(1, 1, "v1", &observing())), wants(&wanted()));
+    for code in HoldCode::ALL {
+        let stuck = u32::from(matches!(code, HoldCode::CrashLoop | HoldCode::Refused));
+        let hold = || Some(Hold { code, text: Redacted::new("a reason"), since: T0 });
+        for (present, second) in [(false, false), (true, false), (false, true), (true, true)] {
+            let change = change_of(|record| record.hold = hold().filter(|_| second));
+            let mut record = pair(StageName::Dormant, StageName::New, change);
+            record.hold = hold().filter(|_| present);
+            let state = state([record]);
+            let group = state.group(&group("web")).expect("the group");
+            let want = (stuck * u32::from(present), stuck * u32::from(second));
+            assert_eq!((group.stuck(old), group.stuck(new)), want, "{}", code.as_str());
+        }
+    }
+}

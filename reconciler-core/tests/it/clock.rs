@@ -3,15 +3,15 @@
 use reconciler_core::{
     desired::{ClusterShape, Policy, RestartPolicy},
     effect::{CommandKind, EffectOutcome, FailureClass},
-    fold::Transition,
+    fold::{Fact, Transition, Verdict},
     observed::{Backoff, ClusterState, StageName},
-    reconcile::{Rung, reconcile},
+    reconcile::{RolloutChange, Rung, reconcile},
     time::{Millis, Timestamp},
 };
 
 use crate::fleet::{
-    at, command, definite, dispatch, in_stage, of, pending, reported, shape, shape_with, slot,
-    stage, state,
+    at, command, definite, dispatch, group, in_stage, of, pending, reported, shape, shape_with,
+    slot, stage, state,
 };
 
 const SLOT: &str = "web-0";
@@ -151,4 +151,25 @@ fn an_endpoint_that_never_comes_times_out() {
         now = now.after(Millis::from_secs(1));
     }
     panic!("it never ends");
+}
+
+/// D12, R175: an update fails no later than its whole patience after the clock went back, also after a restart.
+#[test]
+fn the_end_of_an_update_is_pulled_in() {
+    let patience = Millis::from_secs(60);
+    let target = one().groups().next().expect("a group").revision;
+    let begin = RolloutChange::Begin { target, prior: None, reverts: false, patience };
+    let mut state = state([in_stage(&one(), SLOT, stage(StageName::Dormant))]);
+    let ahead = at(3_600_000);
+    state.mark_due(ahead);
+    let fact = Fact::Rollout { group: group("web"), change: begin };
+    assert_eq!(state.fold(fact, ahead), Verdict::Applied);
+    let kept: Vec<_> =
+        state.rollouts().map(|(name, known)| (name.clone(), known.clone())).collect();
+    let restarted = self::state([]).with_rollouts(kept, at(0));
+    state.mark_due(at(0));
+    for state in [state, restarted] {
+        let rollout = state.rollout(&group("web")).expect("an update");
+        assert_eq!((rollout.since, rollout.deadline), (at(0), Some(at(0).after(patience))));
+    }
 }

@@ -265,3 +265,19 @@ fn every_step_has_a_name() {
     assert!(serde_json::from_str::<ActionKind>("\"hook-mid-start\"").is_err());
     assert!(Hooks::default().is_empty() && !hooks(ALL).is_empty());
 }
+
+/// What a stop owes is said while its post-stop hook has yet to run, and not any more once it ran.
+#[test]
+fn a_stop_owes_its_hook_until_it_ran() {
+    let mut world = settled(ALL);
+    let session = node(&world).stage.session();
+    power(&mut world, true);
+    let mut owed = Vec::new();
+    for _ in 0..8 {
+        run(&mut world, 1, |_, _| Fate::Succeed);
+        owed.push(node(&world).hooks.stopped);
+    }
+    assert!(owed.contains(&session), "{owed:?}");
+    assert_eq!(owed.last(), Some(&None), "{owed:?}");
+    assert_eq!(sent(&mut world), [PRE_STOP, CANCEL, POST_STOP]);
+}

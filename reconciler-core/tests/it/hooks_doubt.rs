@@ -122,10 +122,9 @@ fn a_hook_in_doubt_is_held_and_never_repeated() {
         let reason = plan.reasons.iter().find(|(at, _)| *at == slot("web-0")).map(|(_, r)| r);
         let why = explain(&slot("web-0"), reason, &world.state, &world.shape, world.now);
         let text = why.to_string();
-        assert!(
-            text.contains(point.as_str()) && text.contains("levelhead release web-0"),
-            "{text}"
-        );
+        let session = node(&world).hooks.doubt.expect("a doubt").session;
+        let doubt = format!("hook in doubt: {} of session {session}", point.as_str());
+        assert!(text.contains(&doubt) && text.contains("levelhead release web-0"), "{text}");
         // Another driver holds it as well.
         world.restart();
         run(&mut world, 5, |_, _| Fate::Succeed);

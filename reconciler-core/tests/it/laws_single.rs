@@ -182,6 +182,11 @@ pub(crate) fn counts_agree(group: &GroupState) {
         let left = count(&|r| !of(r) && !r.is_destroyed());
         assert_eq!(group.outdated(record.revision), (count(&|r| !of(r)), left));
     }
+    for record in group.records().flat_map(|record| record.attempts()) {
+        let own = |r: &&NodeRecord| r.revision == record.revision && r.is_stuck();
+        let stuck = group.records().flat_map(|r| r.attempts()).filter(own).count();
+        assert_eq!(group.stuck(record.revision) as usize, stuck);
+    }
     assert_eq!(group.started(), count(&|r| r.is_started()));
     assert_eq!(group.completed(), count(&|r| r.is_completed()));
     for stage in StageName::ALL {

@@ -150,6 +150,8 @@ fn each_resource_is_a_bound_of_its_own() {
     for (capacity, asked, lacks) in table {
         assert_eq!(capacity.lacks(&Demand::default(), &asked), lacks, "{asked:?}");
     }
+    // What is not asked for lacks nowhere, also where more of it is taken than is there.
+    assert_eq!(full.lacks(&node(0, 2_048, 2), &node(1, 0, 0)), None);
     let most = Demand { nodes: u64::MAX, ..Demand::default() };
     assert_eq!(full.lacks(&most, &node(0, 0, 0)), Some(Resource::Nodes), "nothing wraps");
 }

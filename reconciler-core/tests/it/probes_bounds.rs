@@ -317,3 +317,23 @@ proptest! {
 fn of_all(state: &ClusterState) -> Vec<Option<Box<reconciler_core::observed::Health>>> {
     state.groups().flat_map(|(_, group)| group.records()).map(|r| r.health.clone()).collect()
 }
+
+/// C9: a slot that counted as a sign of a broken group is no further sign within the window of signs; later it is one.
+#[test]
+fn one_slot_is_one_sign_within_a_window() {
+    let window = limits::MASS_WINDOW.get();
+    for (ago, braked) in [(1, false), (window - 1, false), (window, true), (window + 1, true)] {
+        let shape = web(2, &probed(&[ProbeKind::Liveness]));
+        let mut record = ready(&shape, "web-0");
+        record.revived = vec![Timestamp::from_millis(T0.as_millis() - ago)];
+        let mut state = state([record, ready(&shape, "web-1")]);
+        // One of two is believed.
+        for text in ["web-1", "web-0"] {
+            fails(&mut state, text, T0);
+            pass(&mut state, &shape, T0);
+        }
+        assert_eq!(hold(&state).is_some(), braked, "{ago} ms ago");
+        let ended = of(&state, "web-0").stage.name() == StageName::Failed;
+        assert_eq!(ended, !braked, "{ago} ms ago");
+    }
+}

@@ -11,7 +11,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{T0, in_stage, slot, stage, state, with},
+    fleet::{T0, at, in_stage, of, slot, stage, state, with},
     probes::{probe, probed, web},
 };
 
@@ -101,4 +101,22 @@ fn what_is_asked_no_more_counts_for_nothing() {
     assert_eq!(verdicts, [ProbeVerdict::Passing, ProbeVerdict::Passing, unproven]);
     let other = Policy { settle: reconciler_core::time::Millis::new(7), ..probed(&ALL) };
     assert_eq!(retuned(serving(&shape), Side::Present, &other), [ProbeVerdict::Passing; 3]);
+}
+
+/// What was proven counts from when the probe became another one: that is when it was vouched for.
+#[test]
+fn what_is_vouched_for_counts_from_then_on() {
+    let policy = probed(&ALL);
+    let now = at(5);
+    let mut state = state([serving(&web(1, &policy))]);
+    let other = web(1, &another(&policy, Readiness));
+    let group = other.groups().next().expect("a group").clone();
+    let spec = other.stamp(&group, slot("web-0"), other.generation, AttemptOrdinal::new(1));
+    let transition = Transition::Retune(Box::new(spec));
+    assert_eq!(
+        state.fold(Fact::Decided { slot: slot("web-0"), transition }, now),
+        Verdict::Applied
+    );
+    let since = |kind| of(&state, "web-0").trial(kind).map(|trial| trial.since);
+    assert_eq!(ALL.map(since), [Some(T0), Some(T0), Some(now)]);
 }

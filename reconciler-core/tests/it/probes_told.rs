@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use reconciler_core::{
     desired::{Policy, ProbeKind},
+    effect::CommandKind,
     fixture::{Catalogue, parse, print},
     fold::Verdict,
-    observed::{ClusterState, NodeRecord, ProbeAnswer, StageName},
+    observed::{ClusterState, DeleteReason, Deletion, NodeRecord, ProbeAnswer, StageName},
     plan::Scope,
     reconcile::{Explanation, Known, explain, reconcile},
     time::Millis,
 };
 
 use crate::{
-    fleet::{RUN, T0, at, in_stage, of, slot, stage, state},
+    fleet::{RUN, T0, at, in_stage, of, pending, slot, stage, state},
     plan_steps::plan_of,
     probes::{answer, failed, probed, ready, unknown, web},
 };
@@ -131,5 +132,19 @@ fn what_is_known_of_a_probe_changes_nothing() {
             next.push(after);
         }
         stories = next;
+    }
+}
+
+/// D8, R81: nothing is asked of a workload that goes, nor of one that is being ended.
+#[test]
+fn nothing_is_asked_of_what_is_to_end() {
+    let shape = web(1, &probed(&[ProbeKind::Liveness]));
+    let cancel = || Some(pending(CommandKind::CancelBootstrap, 1, at(9)));
+    let deletion = || Some(Deletion { reason: DeleteReason::Undesired, since: T0 });
+    for (going, stopping) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut record = ready(&shape, "web-0");
+        (record.deletion, record.pending) =
+            (deletion().filter(|_| going), cancel().filter(|_| stopping));
+        assert_eq!(record.probes().count(), usize::from(!going && !stopping));
     }
 }

@@ -2,15 +2,19 @@
 
 use reconciler_core::{
     checkpoint::{CheckpointClass, Direction, OperationCheckpoint, RecoveryLane, StepCheckpoint},
-    desired::{Hook, HookPoint, Policy},
-    effect::{Action, Certainty, FailureClass, FailureKind, HookRun, NodeManagerCommand},
+    desired::{Hook, HookPoint, Policy, ProbeKind},
+    effect::{
+        Action, Certainty, CommandKind, FailureClass, FailureKind, HookRun, NodeManagerCommand,
+    },
+    fold::{NoteKind, StepEnd},
     hold::HoldCode,
-    id::SessionId,
-    observed::{Endpoint, Handle, StageName},
+    id::{AttemptOrdinal, SessionId},
+    observed::{AgentNews, Endpoint, Handle, ProbeVerdict, StageName},
+    redact::Redacted,
     time::Millis,
 };
 
-use crate::fleet::{RUN, in_stage, lease, shape, stage};
+use crate::fleet::{RUN, in_stage, lease, provider, shape, stage};
 
 /// R112: classes rank in the order of their precedence, and each has its own name.
 #[test]
@@ -146,4 +150,57 @@ fn a_handle_is_kept_as_it_is() {
     assert_eq!(kept, r#"{"pid":"7","start":"99"}"#);
     assert_eq!(serde_json::from_str::<Handle>(&kept).expect("it can be read"), handle);
     assert_eq!((handle.get("start"), handle.get("end")), (Some("99"), None));
+}
+
+/// R112, D7: how a step ended is its checkpoint, and while looks are to decide it stays open.
+#[test]
+fn an_end_is_a_checkpoint_and_open_while_looks_decide() {
+    use StepEnd as E;
+    let told = E::ALL.map(|end| (end.mark().row().name, end.is_open()));
+    let want = [
+        ("verified", false),
+        ("cancelled-no-effect", false),
+        ("cancelled-before-effect", false),
+        ("accepted-without-effect", false),
+        ("context-stale", false),
+        ("ambiguous-effect", true),
+        ("ambiguous-after-resume", true),
+    ];
+    assert_eq!(told, want);
+}
+
+/// Every note is of a kind that has a word, by which events are chosen; that of the attempt beside is of its own kind.
+#[test]
+fn a_note_has_the_word_of_its_kind() {
+    use NoteKind as N;
+    let text = || Redacted::new("a reason");
+    let (create, point) = (CommandKind::CreateLease.into(), HookPoint::PreStop);
+    let (kind, verdict) = (ProbeKind::Liveness, ProbeVerdict::Failing);
+    let (from, to) = (AttemptOrdinal::new(1), AttemptOrdinal::new(2));
+    let rows: [(&str, Vec<NoteKind>); 9] = [
+        (
+            "stage",
+            vec![
+                N::Stage { from: None, to: StageName::New },
+                N::Completed,
+                N::Reaped,
+                N::Promoted { from, to },
+            ],
+        ),
+        ("update", vec![N::Update(text())]),
+        ("failure", vec![N::Failure { command: None, message: text() }]),
+        ("effect", vec![N::Ambiguous(create), N::Adopted(create)]),
+        ("hook", vec![N::Hook { point, completed: true }]),
+        ("agent", vec![N::Agent(AgentNews::Lost), N::Agent(AgentNews::Back)]),
+        ("probe", vec![N::Probe { kind, verdict, said: text() }]),
+        ("hold", vec![N::Held(HoldCode::Refused, text()), N::Released(HoldCode::Refused)]),
+        ("provider", vec![N::Blind(provider(), text()), N::Paused(provider())]),
+    ];
+    for (word, notes) in rows {
+        for note in notes {
+            assert_eq!(note.word(), word, "{note}");
+            assert_eq!(N::Beside(to, Box::new(note)).word(), word);
+        }
+    }
+    assert_eq!(N::Orphan(provider(), "l-9".to_owned()).word(), "orphan");
 }
