@@ -9,12 +9,15 @@ use reconciler_core::{
         Admission, AgentNews, ClusterState, DeleteReason, Deletion, Handle, HookMark, NodeRecord,
         SessionStage, StageName,
     },
-    reconcile::{Rung, explain, reconcile},
+    plan::Scope,
+    reconcile::{RolloutChange, Rung, explain, reconcile},
     redact::Redacted,
+    time::Millis,
 };
 
 use crate::{
     fleet::{T0, ambiguity, at, group, in_stage, node_spec, of, pending, slot, stage, state, with},
+    plan_steps::plan_of,
     probes::web,
 };
 
@@ -240,4 +243,36 @@ fn nobody_new_is_let_in_while_the_attempt_goes() {
     );
     assert_eq!(going(true).admits(SEAL, None, None), welcome);
     assert_eq!(going(true).admits(SEAL, Some(session), None), welcome);
+}
+
+/// D2: a plan takes it that every agent joins that is awaited, whether its node is yet to be made, waits for it, or has
+/// heard of it; also of a node that keeps joining by an agent because its update is paused.
+#[test]
+fn a_plan_takes_it_that_agents_join() {
+    let shape = shape();
+    let node = |joined: bool| {
+        let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+        if joined {
+            assert_eq!(hear(&mut state, AgentNews::Joined(SEAL)), Verdict::Applied);
+        }
+        state
+    };
+    let other = web(1, &Policy::default());
+    let target = other.group(&group("web")).expect("the group").revision;
+    let patience = Millis::from_secs(60);
+    let begin = RolloutChange::Begin { target, prior: None, reverts: false, patience };
+    let mut paused = node(false);
+    for fact in
+        [Fact::Rollout { group: group("web"), change: begin }, Fact::Paused(group("web"), true)]
+    {
+        assert_eq!(paused.fold(fact, T0), Verdict::Applied);
+    }
+    let rows =
+        [(self::state([]), &shape), (node(false), &shape), (node(true), &shape), (paused, &other)];
+    for (n, (state, target)) in rows.into_iter().enumerate() {
+        let plan = plan_of(&state, target, Scope::All, T0);
+        let last = plan.steps.last().map(|step| step.action);
+        let closes = ActionKind::from(CommandKind::BootstrapConvergenceObserved);
+        assert_eq!((last, plan.blocked.len()), (Some(closes), 0), "row {n}: {plan:?}");
+    }
 }

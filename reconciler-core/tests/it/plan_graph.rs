@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use reconciler_core::{
-    desired::{ClusterShape, NodeSpec, Policy, RunNodeGroupSpec},
+    desired::{ClusterShape, HookPoint, NodeSpec, Policy, RunNodeGroupSpec},
     effect::CommandKind,
     id::{Fence, Generation, PlanHash, PlanSerial},
-    observed::ClusterState,
+    observed::{ClusterState, StageName},
     plan::{
-        GraphError, LifecyclePlan, PlanInput, PlanStep, Scope, StepKey, StoredPlan,
+        Condition, GraphError, LifecyclePlan, PlanInput, PlanStep, Scope, StepKey, StoredPlan,
         StoredPlanError, project,
     },
     time::Millis,
@@ -125,7 +125,25 @@ fn waves_are_bounded_and_in_order() {
 fn a_kept_plan_reads_back() {
     let plan = rich();
     let read = StoredPlan::read(&plan.canonical(), plan.hash).expect("a plan");
+    assert_eq!(read.canonical(), plan.canonical());
     assert_eq!((read.header, read.specs, read.steps), (plan.header, plan.specs, plan.steps));
+}
+
+/// R81: how an attempt stands, before and after a step, reads back from its words, whatever it is.
+#[test]
+fn a_condition_reads_back() {
+    let flags = [(false, false), (false, true), (true, false), (true, true)];
+    for (stage, (lease, workload)) in
+        StageName::ALL.into_iter().flat_map(|stage| flags.map(|flags| (stage, flags)))
+    {
+        for hook in HookPoint::ALL.map(Some).into_iter().chain([None]) {
+            let condition = Condition { stage, lease, workload, hook };
+            assert_eq!(condition.to_string().parse(), Ok(condition), "{condition}");
+        }
+    }
+    for text in ["", "new", "new, lease", "old, lease, workload", "new, lease, workload, more"] {
+        assert!(text.parse::<Condition>().is_err(), "{text}");
+    }
 }
 
 /// R80: one changed byte anywhere is refused, with the hash that it has now.
@@ -165,7 +183,17 @@ fn bad_graphs_are_named() {
     };
     assert_eq!(circle, [create, key("web-0.1.StartBootstrap"), lookup]);
     let told = GraphError::Cycle(circle).to_string();
-    assert!(told.ends_with("web-0.1.LookupEndpoint -> web-0.1.CreateLease"), "{told}");
+    let way = "web-0.1.CreateLease -> web-0.1.StartBootstrap -> web-0.1.LookupEndpoint";
+    let want = format!("steps wait for each other in a circle: {way} -> web-0.1.CreateLease");
+    assert_eq!(told, want);
+    // Who stands beside a circle is no part of it.
+    let text = plan_to(&state([]), &shape(&[("api", 1), ("web", 1)]), 2).canonical();
+    let (before, after) = text.rsplit_once("\"after\":[]").expect("a step that waits for none");
+    let round = format!("{before}\"after\":[\"web-0.1.StartBootstrap\"]{after}");
+    let Err(StoredPlanError::Graph(GraphError::Cycle(circle))) = read_anew(&round) else {
+        panic!("a circle is refused");
+    };
+    assert!(circle.iter().all(|key| key.slot.group == group("web")), "{circle:?}");
 }
 
 /// R80: steps in another order, another form of plan, and what is no plan at all are refused as what they are.

@@ -5,16 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use reconciler_core::{
     desired::{ClusterShape, Guardrail, Policy},
-    effect::CommandKind,
-    id::{Fence, Generation, PlanHash, PlanSerial, ProviderName},
+    effect::{CommandKind, Listing, OwnedLease},
+    fold::Fact,
+    hold::{Hold, HoldCode},
+    id::{Fence, Generation, PlanHash, PlanSerial, ProviderName, Uuid},
     observed::{ClusterState, LeaseId, NodeRecord, NodeStage, StageName},
-    plan::{LifecyclePlan, PlanInput, Scope, project},
+    plan::{LifecyclePlan, PlanInput, Scope, observation_text, project},
+    redact::Redacted,
     time::{Millis, Timestamp},
 };
 
-use crate::fleet::{T0, ambiguity, at, in_stage, provider, shape_with, stage, state};
+use crate::fleet::{
+    FENCE, T0, ambiguity, at, group, in_stage, owned, provider, shape_with, stage, state,
+};
 use crate::laws_single::journaled;
 use crate::trace::{apply, begin, input};
+use crate::world::GRACE;
 
 /// Everything that a plan is made from.
 #[derive(Clone)]
@@ -186,4 +192,27 @@ proptest! {
             prop_assert_eq!(planned(&inputs, &restored).hash, plan.hash);
         }
     }
+}
+
+/// P3, D6: a doubt about a group is part of what a plan is made from, be it a hold or what no record accounts for.
+#[test]
+fn a_doubt_about_a_group_is_part_of_what_is_observed() {
+    let record = || inputs().record;
+    let text = Redacted::new("nine of ten are said to be gone");
+    let hold = Hold { code: HoldCode::Implausible, text, since: T0 };
+    let braked = ClusterState::restore([record()], [(group("web"), hold)], T0);
+    let mut strayed = state([record()]);
+    let stray = OwnedLease {
+        attempt: Uuid::from_bytes([9; 16]),
+        ..owned("web-0", record().attempt, "l-9")
+    };
+    let kept = owned("web-0", record().attempt, "l-1");
+    let (listing, asked_at) = (Listing::Complete(vec![kept, stray]), at(600_000));
+    let fact = Fact::Listed { provider: provider(), listing, asked_at, grace: GRACE, fence: FENCE };
+    let _listed = strayed.fold(fact, asked_at);
+    let lines = |state: &ClusterState| observation_text(state).lines().skip(1).collect::<String>();
+    assert_eq!(lines(&state([record()])), "");
+    let said = r#"{"group":"web","hold":"observation.implausible","orphans":[]}"#;
+    assert_eq!(lines(&braked), said);
+    assert_eq!(lines(&strayed), r#"{"group":"web","hold":null,"orphans":["l-9"]}"#);
 }

@@ -94,6 +94,17 @@ fn a_replacement_goes_down_before_it_goes_up() {
     assert_eq!((plan.changes[0].kind, plan.changes[0].ready), (ChangeKind::Replace, true));
 }
 
+/// R172, R173: with surge the next attempt is up and was looked at before the old one goes.
+#[test]
+fn a_replacement_with_surge_goes_up_before_it_goes_down() {
+    let policy = crate::rollout::policy(1, 0);
+    let world = settled(&shape_with(1, &[("web", 1, "v1")], &policy));
+    let plan = plan(&world.state, &shape_with(2, &[("web", 1, "v2")], &policy));
+    let want = [steps("web-0", 2, &UP), steps("web-0", 1, &DOWN)].concat();
+    assert_eq!(actions(&plan), want);
+    assert!(plan.blocked.is_empty(), "{:?}", plan.blocked);
+}
+
 /// R26 to R28: scaling and removal touch what they must and nothing else.
 #[test]
 fn scaling_plans_touch_only_what_changes() {
@@ -247,6 +258,7 @@ fn a_held_group_blocks_its_slots() {
     let target = shape_with(2, &[("web", 2, "v2")], &Policy::default());
     let blocked = plan_of(&world.state, &target, Scope::All, world.now);
     assert!(blocked.steps.is_empty() && blocked.blocked.len() == 2, "{blocked:?}");
+    assert!(!blocked.is_empty(), "what it would change is shown");
     let group = crate::fleet::group("web");
     let _released = world.state.fold(Fact::ReleasedGroup(group), world.now);
     let free = plan_of(&world.state, &target, Scope::All, world.now);
