@@ -90,6 +90,17 @@ fn a_fleet_is_decided_as_its_slots_are() {
     }
 }
 
+/// A full block of which all are as wanted is still asked for those beyond the count.
+#[test]
+fn a_full_block_goes_beyond_the_count() {
+    let shape = shape(&[("web", 128)]);
+    let state = settled(&shape, 128);
+    for count in [0, 1, 63, 64, 65, 127, 128] {
+        let plan = planned(&state, &counting(&shape, count));
+        assert_eq!(plan.to_destroy.len(), 128 - count as usize, "of {count}");
+    }
+}
+
 /// Who is reaped is gone, and the others stand where they stood, in whatever order that happens.
 #[test]
 fn who_is_reaped_leaves_the_others_as_they_are() {

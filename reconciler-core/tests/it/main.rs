@@ -58,6 +58,7 @@ mod redaction;
 mod returning;
 mod revisions;
 mod rollout;
+mod rollout_begins;
 mod rollout_ends;
 mod rollout_frozen;
 mod rollout_observed;

@@ -6,17 +6,18 @@ use reconciler_core::{
     desired::{ClusterShape, GateCondition, GroupKind, OnFailure, Power},
     effect::{CommandKind, ExitStatus, Listing, OwnedLease},
     fold::Fact,
-    hold::HoldCode,
+    hold::{Hold, HoldCode},
     id::Uuid,
+    limits,
     observed::{ClusterState, NodeStage, StageName},
-    reconcile::{Outlook, Outstanding, WaitsFor, outlook, reconcile, standing},
+    reconcile::{Outlook, Outstanding, RolloutChange, WaitsFor, outlook, reconcile, standing},
     redact::Redacted,
     time::{Millis, Timestamp},
 };
 
 use crate::fleet::{
-    FENCE, Gated, T0, at, gated, group, in_stage, of, owned, powered, provider, shape, slot, stage,
-    state,
+    FENCE, Gated, T0, at, gated, group, in_stage, of, owned, powered, provider, shape, shape_with,
+    slot, stage, state,
 };
 use crate::rollout::{policy, web, with};
 use crate::rollout_ends::{refuse, run};
@@ -210,4 +211,112 @@ fn never_more_are_ready_than_are_wanted() {
     assert_eq!(counts(&shape), (3, 3));
     assert_eq!(counts(&powered(&shape, "job", |power| power.switched(true))), (1, 1));
     assert_eq!(counts(&powered(&shape, "job", |p| p.switched_slot(1, true, 2))), (2, 2));
+}
+
+/// While what becomes of an update is decided and not folded, its group moves by itself; another one does not.
+#[test]
+fn a_group_whose_update_is_decided_moves_by_itself() {
+    let old = shape(&[("db", 1), ("web", 2)]);
+    let new = shape_with(2, &[("db", 1, "v1"), ("web", 2, "v2")], &policy(0, 1));
+    let text = Redacted::new("five failures");
+    let held = Hold { code: HoldCode::CrashLoop, text, since: T0 };
+    let mut db = in_stage(&old, "db-0", stage(StageName::Destroyed));
+    db.hold = Some(held);
+    let ready = ["web-0", "web-1"].map(|text| in_stage(&old, text, stage(StageName::Dormant)));
+    let mut state = state([db].into_iter().chain(ready));
+    let waits = |state: &ClusterState| {
+        let rows = seen(state, &new, at(1)).outstanding;
+        rows.into_iter().map(|row| (row.group.to_string(), row.waits_for)).collect::<Vec<_>>()
+    };
+    let rows = waits(&state);
+    assert!(rows.contains(&("db".to_owned(), WaitsFor::Person)), "{rows:?}");
+    let of_web = |rows: &[(String, WaitsFor)]| {
+        rows.iter().filter(|(name, _)| name == "web").map(|(_, waits)| *waits).collect::<Vec<_>>()
+    };
+    assert!(of_web(&rows).iter().all(|waits| *waits == WaitsFor::Itself), "{rows:?}");
+    for (group, change) in reconcile(&state, &new, at(1)).rollouts {
+        let _begun = state.fold(Fact::Rollout { group, change }, at(1));
+    }
+    assert!(of_web(&waits(&state)).contains(&WaitsFor::Others), "its turn comes after another's");
+}
+
+/// A group of which nothing is wanted is not missed where its provider shows nothing.
+#[test]
+fn nothing_is_missed_where_nothing_is_wanted() {
+    let empty = shape(&[("web", 0)]);
+    let mut state = state([]);
+    let listing = Listing::Unknown(Redacted::new("no route"));
+    let (provider, grace, asked_at) = (provider(), GRACE, at(1));
+    let _verdict =
+        state.fold(Fact::Listed { provider, listing, asked_at, grace, fence: FENCE }, at(1));
+    assert_eq!(seen(&state, &empty, at(2)), Outlook::default());
+    assert_eq!(seen(&state, &shape(&[("web", 1)]), at(2)).outstanding.len(), 2);
+}
+
+/// What is alike is told once, with its number; what differs is told apart, as long as a person reads it.
+#[test]
+fn what_differs_is_told_apart_while_there_is_room() {
+    let most = u32::try_from(limits::OUTSTANDING_MAX).expect("few");
+    for count in [2, most, most + 3] {
+        let shape = shape(&[("web", count)]);
+        let waits = |n: u32| {
+            let mut record = in_stage(&shape, &format!("web-{n}"), stage(StageName::Destroyed));
+            (record.backoff.failures, record.backoff.not_before) = (n + 1, Some(at(9_000)));
+            record
+        };
+        let outlook = seen(&state((0..count).map(waits)), &shape, at(1));
+        let counts: Vec<u32> = outlook.outstanding.iter().map(|row| row.count).collect();
+        assert_eq!(counts.len(), count.min(most) as usize);
+        assert_eq!(counts.iter().sum::<u32>(), count);
+        assert!(counts[1..].iter().all(|count| *count == 1), "{counts:?}");
+    }
+}
+
+/// What a provider holds beyond the records is told once, with its number.
+#[test]
+fn orphans_of_a_provider_are_counted() {
+    let shape = shape(&[("web", 1)]);
+    let mut state = state([in_stage(&shape, "web-0", stage(StageName::Dormant))]);
+    let attempt = of(&state, "web-0").attempt;
+    let stray = |n: u8| OwnedLease {
+        attempt: Uuid::from_bytes([n; 16]),
+        ..owned("web-3", attempt, &format!("x-{n}"))
+    };
+    let listing = Listing::Complete(vec![owned("web-0", attempt, "l-1"), stray(8), stray(9)]);
+    let (provider, grace, asked_at) = (provider(), GRACE, at(1));
+    let _told =
+        state.fold(Fact::Listed { provider, listing, asked_at, grace, fence: FENCE }, at(1));
+    let counts: Vec<_> =
+        seen(&state, &shape, at(2)).outstanding.iter().map(|row| row.count).collect();
+    assert_eq!(counts, [2]);
+}
+
+/// A job whose node serves is told once, whether or not it has a reason of its own.
+#[test]
+fn a_job_that_runs_is_told_once() {
+    let job = gated(1, "v1", &[("task", 1, GroupKind::Job, &[])]).expect("a shape");
+    for name in [StageName::HandedOff, StageName::Dormant] {
+        let state = state([in_stage(&job, "task-0", stage(name))]);
+        let rows = seen(&state, &job, at(1)).outstanding;
+        assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [1], "{name:?}");
+    }
+}
+
+/// Who rests as it is to be is not told, also while an update is paused; who is kept at another revision is.
+#[test]
+fn who_rests_in_a_pause_is_told_if_it_is_outdated() {
+    let (old, new) = (web(1, 3, "v1", &policy(0, 1)), web(2, 3, "v2", &policy(0, 1)));
+    let off = powered(&new, "web", |power| power.switched(true));
+    let target = new.group(&group("web")).expect("the group").revision;
+    let patience = Millis::from_secs(60);
+    let begin = RolloutChange::Begin { target, prior: None, reverts: false, patience };
+    let rests = |shape: &ClusterShape, text| in_stage(shape, text, stage(StageName::EndpointKnown));
+    let mut state = state([rests(&new, "web-0"), rests(&old, "web-1"), rests(&old, "web-2")]);
+    let update = Fact::Rollout { group: group("web"), change: begin };
+    for fact in [update, Fact::Paused(group("web"), true)] {
+        let _verdict = state.fold(fact, T0);
+    }
+    let rows = seen(&state, &off, at(1)).outstanding;
+    let counts: Vec<_> = rows.iter().map(|row| (row.count, row.waits_for)).collect();
+    assert_eq!(counts, [(2, WaitsFor::Person)], "{rows:?}");
 }

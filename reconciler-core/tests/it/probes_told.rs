@@ -9,7 +9,7 @@ use reconciler_core::{
     fold::Verdict,
     observed::{ClusterState, DeleteReason, Deletion, NodeRecord, ProbeAnswer, StageName},
     plan::Scope,
-    reconcile::{Explanation, Known, explain, reconcile},
+    reconcile::{Explanation, Known, Rung, explain, reconcile},
     time::Millis,
 };
 
@@ -147,4 +147,47 @@ fn nothing_is_asked_of_what_is_to_end() {
             (deletion().filter(|_| going), cancel().filter(|_| stopping));
         assert_eq!(record.probes().count(), usize::from(!going && !stopping));
     }
+}
+
+/// P7: what a probe has shown is told in counts, in its own words where they mean something, and with its time once it
+/// is proven.
+#[test]
+fn a_trial_is_told_in_counts_and_words() {
+    let shape = web(1, &probed(&[ProbeKind::Liveness]));
+    let rows = [
+        ("p", Some("unproven, 1 of 2 passes")),
+        ("pp", Some("passing")),
+        ("f", Some("unproven, 1 of 3 failures: connection refused")),
+        ("ppf", Some("passing, 1 of 3 failures")),
+        ("fff", Some("failing: connection refused")),
+        ("fffp", Some("failing, 1 of 2 passes: connection refused")),
+        ("?", Some("unproven; it cannot be asked: no room")),
+        ("", None),
+    ];
+    for (answers, want) in rows {
+        let mut state = state([ready(&shape, "web-0")]);
+        for letter in answers.chars() {
+            let given = match letter {
+                'p' => ProbeAnswer::Passed,
+                'f' => failed(),
+                _ => unknown(),
+            };
+            let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, given, T0);
+        }
+        let told = explain(&slot("web-0"), None, &state, &shape, T0);
+        let known = |name| told.facts.iter().find(|(of, _)| *of == name).map(|(_, known)| known);
+        let words = known("liveness probe").map(ToString::to_string);
+        assert_eq!(words.as_deref(), want, "{answers}");
+        let proven = want.is_some_and(|want| !want.starts_with("unproven"));
+        assert_eq!(known("liveness since"), proven.then_some(&Known::At(T0)), "{answers}");
+        assert_eq!(known("replaced for liveness"), None);
+    }
+    let mut record = ready(&shape, "web-0");
+    record.revived = vec![T0];
+    let told = explain(&slot("web-0"), None, &state([record]), &shape, T0);
+    let known = told.facts.iter().find(|(of, _)| *of == "replaced for liveness");
+    let budget = probed(&[]).probes.budget.restarts;
+    assert_eq!(known.map(|(_, known)| known.to_string()), Some(format!("1 of {budget} times")));
+    let over = Rung::GiveUp(ProbeKind::Liveness).to_string();
+    assert_eq!(over, "its liveness probe fails: the attempt is over");
 }

@@ -259,7 +259,9 @@ fn an_inverse_that_was_not_written_here_is_found() {
     assert_eq!(audit(written(Some(CommandKind::DestroyLease))), Ok(()));
     for wrong in [None, Some(CommandKind::CreateLease)] {
         let found = audit(written(wrong)).expect_err("another inverse");
-        assert!(found.to_string().contains("step 7"), "{found}");
+        let was = wrong.map_or("none", CommandKind::as_str);
+        let said = format!("the inverse of step 7 is written as {was}, and it is DestroyLease");
+        assert_eq!(found.to_string(), said);
     }
 }
 

@@ -204,3 +204,22 @@ fn a_note_has_the_word_of_its_kind() {
     }
     assert_eq!(N::Orphan(provider(), "l-9".to_owned()).word(), "orphan");
 }
+
+/// R102, R103: what follows from a failure is told in words that stay.
+#[test]
+fn counsel_has_its_words() {
+    use FailureClass as F;
+    let told = |class, certainty| {
+        let kind = FailureKind { class, certainty };
+        (kind.retry().as_str(), kind.remedy().as_str())
+    };
+    let rows = [
+        (F::Unavailable, Certainty::Definite, ("safe-after-observation", "none")),
+        (F::Unavailable, Certainty::Ambiguous, ("safe-after-observation", "reobserve")),
+        (F::Withdrawn, Certainty::Definite, ("resume-from-checkpoint", "resume")),
+        (F::Invalid, Certainty::Definite, ("never", "compensate")),
+    ];
+    for (class, certainty, want) in rows {
+        assert_eq!(told(class, certainty), want, "{class:?}");
+    }
+}
