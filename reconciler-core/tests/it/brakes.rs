@@ -326,3 +326,18 @@ fn signs_ahead_of_the_clock_count_as_of_now() {
         assert_eq!(hold(&state), want, "{now}");
     }
 }
+
+/// C17: a brake ends by itself at the moment at which the signs before it are past, and what is left would be believed.
+#[test]
+fn a_brake_ends_once_the_signs_before_it_are_past() {
+    let window = limits::MASS_WINDOW.get();
+    for (later, braked) in [(window - 1, true), (window, false)] {
+        let (_, mut state) = fleet(10);
+        list(&mut state, &[0, 1, 2, 3], &[], at(LATER));
+        list(&mut state, &[4], &[], at(LATER + 1));
+        assert_eq!(hold(&state), Some(HoldCode::MassUnhealthy));
+        let unseen = Look::Unknown { why: Redacted::new("no answer") };
+        let _nothing = looked(&mut state, "web-4", unseen, at(LATER + later));
+        assert_eq!(hold(&state).is_some(), braked, "{later} ms later");
+    }
+}
