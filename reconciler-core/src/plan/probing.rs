@@ -19,7 +19,8 @@ pub(super) fn any_awaits(
     let by_agent = |join: JoinMode| join == JoinMode::Agent;
     let wanted =
         |group: &RunNodeGroupSpec| by_agent(group.spec.join) || !group.policy.probes.is_empty();
-    let known = |one: &NodeRecord| by_agent(one.spec.join) || !one.policy.probes.is_empty();
+    // A node is treated as its group says before it comes on, so that only its group's probes are asked.
+    let known = |one: &NodeRecord| by_agent(one.spec.join);
     target.groups().any(|group| wanted(group))
         || slots
             .iter()

@@ -249,9 +249,10 @@ fn nobody_new_is_let_in_while_the_attempt_goes() {
 /// heard of it; also of a node that keeps joining by an agent because its update is paused.
 #[test]
 fn a_plan_takes_it_that_agents_join() {
+    const RUNS: StageName = StageName::BootstrapRunning;
     let shape = shape();
-    let node = |joined: bool| {
-        let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+    let node = |name: StageName, joined: bool| {
+        let mut state = state([in_stage(&shape, "web-0", stage(name))]);
         if joined {
             assert_eq!(hear(&mut state, AgentNews::Joined(SEAL)), Verdict::Applied);
         }
@@ -261,14 +262,19 @@ fn a_plan_takes_it_that_agents_join() {
     let target = other.group(&group("web")).expect("the group").revision;
     let patience = Millis::from_secs(60);
     let begin = RolloutChange::Begin { target, prior: None, reverts: false, patience };
-    let mut paused = node(false);
+    // Who waits from the beginning is seen at once, who comes to wait only later.
+    let mut paused = node(StageName::EndpointKnown, false);
     for fact in
         [Fact::Rollout { group: group("web"), change: begin }, Fact::Paused(group("web"), true)]
     {
         assert_eq!(paused.fold(fact, T0), Verdict::Applied);
     }
-    let rows =
-        [(self::state([]), &shape), (node(false), &shape), (node(true), &shape), (paused, &other)];
+    let rows = [
+        (self::state([]), &shape),
+        (node(RUNS, false), &shape),
+        (node(RUNS, true), &shape),
+        (paused, &other),
+    ];
     for (n, (state, target)) in rows.into_iter().enumerate() {
         let plan = plan_of(&state, target, Scope::All, T0);
         let last = plan.steps.last().map(|step| step.action);

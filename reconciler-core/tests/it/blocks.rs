@@ -15,7 +15,7 @@ use reconciler_core::{
 };
 
 use crate::{
-    fleet::{T0, at, group, in_stage, shape, shape_with, slot, stage, state},
+    fleet::{T0, at, group, in_stage, shape, shape_with, slot, stage, state, with},
     laws_single::counts_agree,
 };
 
@@ -82,7 +82,8 @@ fn a_record_is_found_wherever_it_stands() {
 fn a_fleet_is_decided_as_its_slots_are() {
     let shape = shape(&[("web", 4_161)]);
     let state = state(EDGES.map(|index| node(&shape, index, StageName::Dormant)));
-    for count in [0, 1, 2, 64, 65, 129, 4_096, 4_097] {
+    // Also where just as many are there as are wanted, elsewhere.
+    for count in [0, 1, 2, 10, 64, 65, 129, 4_096, 4_097] {
         let plan = planned(&state, &counting(&shape, count));
         let there = EDGES.into_iter().filter(|index| *index < count).count();
         assert_eq!(plan.to_start.len(), count as usize - there, "of {count}");
@@ -147,6 +148,22 @@ fn what_is_left_of_a_fleet_is_asked_where_it_stands() {
         let steady = kept.iter().copied().eq(0..count);
         assert_eq!(planned(&state, &shape).is_empty(), steady, "{kept:?} of {count}");
     }
+}
+
+/// The same where what is left was written again: here because its time lay ahead of a clock that went back.
+#[test]
+fn what_is_left_and_written_again_is_asked_where_it_stands() {
+    let shape = shape(&[("web", 3)]);
+    let young = with(node(&shape, 2, StageName::Dormant), |record| record.since = at(50));
+    let others = [0, 5].map(|index| node(&shape, index, StageName::Dormant));
+    let gone = node(&shape, 7, StageName::Destroyed);
+    let records = others.into_iter().chain([young, gone]);
+    let mut state = ClusterState::restore(records, [], at(100));
+    let reap = Fact::Decided { slot: slot(&name(7)), transition: Transition::Reap };
+    assert_eq!(state.fold(reap, at(100)), Verdict::Applied);
+    state.mark_due(at(10));
+    let plan = planned(&state, &shape);
+    assert_eq!((plan.to_start.len(), plan.to_destroy.len()), (1, 1), "web-1 for web-5");
 }
 
 /// A single node that asks for something is asked, wherever it stands among those that ask for nothing.

@@ -79,7 +79,7 @@ fn successors_have_their_turn_together() {
 #[test]
 fn nobody_beyond_the_count_has_a_turn() {
     let recreate = with(|update| update.mode = UpdateMode::Recreate);
-    for (policy, name) in [(policy(0, 9), StageName::Dormant), (recreate, StageName::Destroyed)] {
+    for (policy, name) in [(policy(1, 1), StageName::Dormant), (recreate, StageName::Destroyed)] {
         let shape = web(2, 1, "v2", &policy);
         let state = state(nodes(&policy, [name; 3]));
         assert_eq!(told(&state, &shape), ["web-0", "web-2"], "{name:?}");
