@@ -26,6 +26,7 @@ mod hearing;
 mod history;
 mod inbox;
 mod journaling;
+mod last_lines;
 mod link;
 mod listings;
 mod looping;

@@ -21,6 +21,7 @@ use crate::{
     follow::Follow,
     inbox::{Ask, StopReason, Wake},
     journaling::Untold,
+    last_lines::Joining,
     listings::Listings,
     prober::Prober,
     publish::Published,
@@ -62,6 +63,8 @@ pub(crate) struct Loop {
     pub(crate) agents: Agents,
     /// When workloads are asked by their probes.
     pub(crate) prober: Prober,
+    /// When workloads that are to join are asked what they wrote.
+    pub(crate) joining: Joining,
     /// Attempts that are being looked at.
     pub(crate) looking: BTreeSet<(LogicalNodeId, AttemptId)>,
     /// Asks that wait for the first observation.

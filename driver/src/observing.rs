@@ -58,7 +58,8 @@ impl Loop {
         }
         let (now, record) = (self.now(), self.state.cluster.record(slot));
         self.prober.note(slot, record.map(AsRef::as_ref), now);
-        let Some(record) = record else { return };
+        self.note_joining(slot);
+        let Some(record) = self.state.cluster.record(slot) else { return };
         for record in record.attempts() {
             if let (Some(lease), Some(workload)) = (record.stage.lease(), record.stage.workload()) {
                 let (lease, workload) = (lease.clone(), workload.clone());
@@ -111,6 +112,9 @@ impl Loop {
                 let asked = (session, kind, probe);
                 let Some(fact) = self.take_answer((slot, attempt), asked, answer) else { return };
                 ("probe", fact)
+            }
+            Report::Said { slot, attempt, session, tail } => {
+                return self.facts.push(Fact::Said { slot, attempt, session, tail });
             }
             Report::Exited { slot, attempt, workload, exit } => {
                 let (status, tail) = (exit.status, exit.tail);

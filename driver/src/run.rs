@@ -213,6 +213,7 @@ impl Loop {
         self.audit();
         if self.state.mode == Mode::Driving {
             self.probe_due();
+            self.ask_last_lines();
         }
         while self.may_pass() && self.has_work() {
             self.one_pass();

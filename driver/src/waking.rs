@@ -45,6 +45,8 @@ impl Loop {
         let earliest = self.news_at().map_or(earliest, |at| at.min(earliest));
         let probe = self.prober.next_at().filter(|_| self.state.mode == Mode::Driving);
         let earliest = probe.map_or(earliest, |at| at.min(earliest));
+        let joining = self.joining.next_at().filter(|_| self.state.mode == Mode::Driving);
+        let earliest = joining.map_or(earliest, |at| at.min(earliest));
         let now = (self.clock)();
         let due = self.state.next_due().filter(|_| self.state.mode == Mode::Driving);
         match due {

@@ -2,7 +2,7 @@
 
 use reconciler_core::{
     effect::{ActionKind, CommandKind, Intent},
-    id::{AttemptId, LogicalNodeId},
+    id::{AttemptId, LogicalNodeId, SessionId},
     observed::LeaseFacts,
 };
 
@@ -14,6 +14,8 @@ pub(super) enum Job {
     List,
     /// A look by id.
     Look { slot: LogicalNodeId, attempt: AttemptId, lease: Option<LeaseFacts> },
+    /// A look at what was written last in a session.
+    LastLines { slot: LogicalNodeId, attempt: AttemptId, session: SessionId, lease: LeaseFacts },
 }
 
 /// The lanes of a provider; none waits for another.
@@ -49,7 +51,7 @@ impl Job {
                     | CommandKind::DestroyLease,
                 ) => LaneKind::Tend,
             },
-            Self::List | Self::Look { .. } => LaneKind::Look,
+            Self::List | Self::Look { .. } | Self::LastLines { .. } => LaneKind::Look,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One listing or one look by id from its turn to its report; whatever goes wrong, nothing is claimed.
+//! One listing or one look from its turn to its report; whatever goes wrong, nothing is claimed.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -7,7 +7,7 @@ use std::{
 
 use reconciler_core::{
     effect::{Listing, Look},
-    id::{AttemptId, LogicalNodeId},
+    id::{AttemptId, LogicalNodeId, SessionId},
     observed::LeaseFacts,
     redact::Redacted,
 };
@@ -55,6 +55,27 @@ pub(super) async fn look(
     let work = async move { provider.inspect(run, &of, attempt, lease.as_ref()).await };
     let look = seen(within(LOOK_TIMEOUT, work).await);
     (shared.report)(Report::Looked { provider: ground.name.clone(), slot, attempt, look });
+}
+
+/// Performs a look at what was written last in a session; where that shows nothing, nothing is said.
+pub(super) async fn last_lines(
+    shared: &Shared,
+    ground: &Ground,
+    (slot, attempt, session): (LogicalNodeId, AttemptId, SessionId),
+    lease: LeaseFacts,
+) {
+    let provider = Arc::clone(&ground.provider);
+    let work = async move { provider.last_lines(&lease).await };
+    match within(LOOK_TIMEOUT, work).await {
+        Finish::Done(tail) if !tail.as_str().trim().is_empty() => {
+            (shared.report)(Report::Said { slot, attempt, session, tail });
+        }
+        Finish::Done(_) | Finish::Stopped => {}
+        Finish::Late(work) => work.abort(),
+        Finish::Crashed(words) => {
+            tracing::warn!(%slot, "the look at its last lines crashed: {words}");
+        }
+    }
 }
 
 /// What a look that ended so has shown.

@@ -10,7 +10,7 @@ use std::{
 
 use reconciler_core::{
     effect::{Listing, Look},
-    id::{AttemptId, Fence, LogicalNodeId, ProviderName, Uuid},
+    id::{AttemptId, Fence, LogicalNodeId, ProviderName, SessionId, Uuid},
     observed::{Handle, LeaseFacts},
     redact::Redacted,
 };
@@ -58,6 +58,19 @@ impl Dispatcher {
                 attempt,
                 look: Look::Unknown { why: Redacted::new("there is no such provider") },
             }),
+        }
+    }
+
+    /// Looks at what was written last in a session; answers with `Report::Said` where that is anything.
+    pub fn last_lines(
+        &self,
+        of: (LogicalNodeId, AttemptId, SessionId),
+        provider: &ProviderName,
+        lease: LeaseFacts,
+    ) {
+        let (shared, (slot, attempt, session)) = (&self.shared, of);
+        if let Some(ground) = shared.grounds.get(provider).filter(|_| !shared.is_closed()) {
+            shared.queue(ground, Job::LastLines { slot, attempt, session, lease });
         }
     }
 

@@ -7,6 +7,7 @@ use reconciler_core::{
     effect::{EffectReport, Listing, Look},
     id::{AttemptId, LogicalNodeId, ProviderName, SessionId},
     observed::{Handle, ProbeAnswer},
+    redact::Redacted,
 };
 
 use crate::seam::{Exit, SessionObservation};
@@ -61,6 +62,17 @@ pub enum Report {
         probe: Arc<Probe>,
         /// What came of it.
         answer: ProbeAnswer,
+    },
+    /// What was written last in a session.
+    Said {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session.
+        session: SessionId,
+        /// The last lines, cleaned.
+        tail: Redacted,
     },
     /// A watched workload ended.
     Exited {

@@ -237,6 +237,9 @@ impl Shared {
             Job::Look { slot, attempt, lease } => {
                 look::look(self, ground, slot, attempt, lease).await;
             }
+            Job::LastLines { slot, attempt, session, lease } => {
+                look::last_lines(self, ground, (slot, attempt, session), lease).await;
+            }
         }
     }
 

@@ -4,8 +4,9 @@ use reconciler_core::redact::Redacted;
 
 /// How many last lines are kept.
 pub(super) const TAIL_LINES: usize = 20;
-/// How many bytes of them; a little less than what free text may have, so that the last line is never cut.
-const TAIL_BYTES: usize = reconciler_core::limits::TEXT_LEN_MAX - 24;
+/// How many bytes of them: what free text may have, less what says before them how something ended, so that the last
+/// line is never cut.
+const TAIL_BYTES: usize = reconciler_core::limits::TEXT_LEN_MAX - 128;
 
 /// The last lines of `text`, which is without known secrets already; `whole` says that nothing stood before it.
 ///

@@ -209,6 +209,11 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(ProbeAnswer::Unknown(why)))
     }
 
+    /// The last lines of what runs on a lease, cleaned; empty where the provider keeps no output.
+    fn last_lines<'a>(&'a self, _lease: &'a LeaseFacts) -> Work<'a, Redacted> {
+        Box::pin(std::future::ready(Redacted::default()))
+    }
+
     /// Waits until a workload ends, where the provider can notice that by itself; `None` where only looks tell.
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>>;
 

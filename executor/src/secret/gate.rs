@@ -52,6 +52,10 @@ impl Secrets {
                 }
                 Report::Probed { slot, attempt, session, kind, probe, answer }
             }
+            Report::Said { slot, attempt, session, mut tail } => {
+                self.of(&slot.group).clean(&mut tail);
+                Report::Said { slot, attempt, session, tail }
+            }
             Report::Exited { slot, attempt, workload, mut exit } => {
                 self.of(&slot.group).clean(&mut exit.tail);
                 Report::Exited { slot, attempt, workload, exit }

@@ -248,6 +248,7 @@ impl Rig {
             | Report::Listed { .. }
             | Report::Looked { .. }
             | Report::Probed { .. }
+            | Report::Said { .. }
             | Report::Exited { .. }) => panic!("{other:?} is not the report of an effect"),
         }
     }

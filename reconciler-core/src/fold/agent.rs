@@ -1,11 +1,13 @@
-//! Folding what is heard of agents: who joined is kept, and who is lost is noted and nothing else.
+//! Folding what is heard of agents: who joined is kept, and who is lost is noted and nothing else. What is written by one
+//! that does not join is kept for the case that it never does.
 
 use alloc::boxed::Box;
 
 use super::{NoteKind, Verdict, folding::Folding};
 use crate::{
     id::SessionId,
-    observed::{AgentFacts, AgentNews},
+    observed::{AgentFacts, AgentNews, NodeStage},
+    redact::Redacted,
 };
 
 /// Folds news of the agent of `session`.
@@ -33,5 +35,20 @@ pub(super) fn heard(f: &mut Folding<'_>, session: SessionId, news: AgentNews) ->
     };
     let Some(told) = told else { return Verdict::Unchanged };
     f.tell(NoteKind::Agent(told));
+    Verdict::Applied
+}
+
+/// Keeps what was written last in a session in which nobody joined yet: the failure that may follow quotes it.
+pub(super) fn said(f: &mut Folding<'_>, session: SessionId, tail: Redacted) -> Verdict {
+    let NodeStage::BootstrapRunning { session: known, .. } = &f.record.stage else {
+        return Verdict::Unchanged;
+    };
+    if known.id != session {
+        return Verdict::Stale;
+    }
+    if f.record.said.as_deref() == Some(&tail) {
+        return Verdict::Unchanged;
+    }
+    f.record.said = Some(Box::new(tail));
     Verdict::Applied
 }

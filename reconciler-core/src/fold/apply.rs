@@ -38,6 +38,9 @@ impl ClusterState {
             Fact::Session { slot, attempt, session, seq, stage } => {
                 self.with(&slot, attempt, now, |f| fold_session(f, session, seq, stage))
             }
+            Fact::Said { slot, attempt, session, tail } => {
+                self.with(&slot, attempt, now, |f| agent::said(f, session, tail))
+            }
             Fact::Agent { slot, attempt, session, news } => {
                 self.with(&slot, attempt, now, |f| agent::heard(f, session, news))
             }

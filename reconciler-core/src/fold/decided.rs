@@ -221,10 +221,12 @@ fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
         (Transition::TimeOut, stage) => {
             let (message, remains) = match stage {
                 NodeStage::LeaseCreated { lease, .. } => {
-                    ("no endpoint became known in time", Remains::Lease { lease })
+                    (Redacted::new("no endpoint became known in time"), Remains::Lease { lease })
                 }
                 NodeStage::BootstrapRunning { lease, session, .. } => {
-                    ("it did not join in time", Remains::Session { lease, session })
+                    let said = f.record.said.take().unwrap_or_default();
+                    let message = failure::quoting("it did not join in time", &said);
+                    (message, Remains::Session { lease, session })
                 }
                 NodeStage::New
                 | NodeStage::LeaseRequested
@@ -235,7 +237,6 @@ fn advance(f: &mut Folding<'_>, transition: &Transition) -> Verdict {
                 | NodeStage::Failed { .. }
                 | NodeStage::Destroyed { .. } => return Verdict::Illegal,
             };
-            let message = Redacted::new(message);
             let failure = FailureFacts { at: now, class: FailureClass::TimedOut, message };
             failure::fail(f, failure, remains);
         }

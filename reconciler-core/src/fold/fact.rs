@@ -82,6 +82,17 @@ pub enum Fact {
         /// How far it has come.
         stage: SessionStage,
     },
+    /// What the workload of a session wrote last, as its time to join is nearly over.
+    Said {
+        /// The slot.
+        slot: LogicalNodeId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// The session.
+        session: SessionId,
+        /// Its last lines.
+        tail: Redacted,
+    },
     /// A workload ended.
     Exited {
         /// The slot.

@@ -123,11 +123,15 @@ pub(super) fn exit_words(status: &ExitStatus) -> String {
 
 /// How the exit of a workload reads.
 pub(super) fn exit_text(status: &ExitStatus, tail: &Redacted) -> Redacted {
-    let how = format!("the workload {}", exit_words(status));
+    quoting(&format!("the workload {}", exit_words(status)), tail)
+}
+
+/// `what` happened, with the last lines of what it happened to.
+pub(super) fn quoting(what: &str, tail: &Redacted) -> Redacted {
     if tail.as_str().trim().is_empty() {
-        return Redacted::new(&how);
+        return Redacted::new(what);
     }
-    Redacted::new(&format!("{how}; its last lines: {tail}"))
+    Redacted::new(&format!("{what}; its last lines: {tail}"))
 }
 
 /// The failure of something that is proven gone.

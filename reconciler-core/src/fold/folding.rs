@@ -62,6 +62,7 @@ impl Folding<'_> {
             self.record.agent = None;
         }
         if from != to {
+            self.record.said = None;
             self.tell(NoteKind::Stage { from: Some(from), to });
         }
     }

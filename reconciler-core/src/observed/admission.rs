@@ -8,6 +8,7 @@ use crate::{
     desired::JoinMode,
     effect::CommandKind,
     id::{AgentSeal, SessionId},
+    time::Timestamp,
 };
 
 /// What becomes of an agent that shows a token of an attempt.
@@ -61,5 +62,13 @@ impl NodeRecord {
         let joined = self.agent.as_ref().is_some_and(|agent| agent.session == session.id);
         let runs = joined && session.stage == SessionStage::Converged;
         self.spec.join == JoinMode::Agent && !runs && self.deletion.is_none()
+    }
+
+    /// The session in which its workload is to join, of which no last lines are known yet, and until when it has time to.
+    pub fn is_unquoted(&self) -> Option<(SessionId, Timestamp)> {
+        let NodeStage::BootstrapRunning { session, .. } = &self.stage else { return None };
+        let until = self.since.after(self.policy.timeouts.bootstrap);
+        let asks = self.deletion.is_none() && self.said.is_none();
+        asks.then_some((session.id, until))
     }
 }

@@ -197,6 +197,9 @@ pub struct NodeRecord {
     /// The agent that joined for its workload, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentFacts>>,
+    /// The last lines of its workload, where they were asked for because its time to join is nearly over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Box<Redacted>>,
     /// When its slot was lately given a new node because the liveness probe failed, the oldest first (R176).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revived: Vec<Timestamp>,
@@ -238,6 +241,7 @@ impl NodeRecord {
             hooks: HookFacts::default(),
             health: None,
             agent: None,
+            said: None,
             revived: Vec::new(),
             due: None,
             settled: false,

@@ -7,7 +7,7 @@ use reconciler_core::{
     id::{AgentSeal, SessionId},
     observed::{
         Admission, AgentNews, ClusterState, DeleteReason, Deletion, Handle, HookMark, NodeRecord,
-        SessionStage, StageName,
+        NodeStage, SessionStage, StageName,
     },
     plan::Scope,
     reconcile::{RolloutChange, Rung, explain, reconcile},
@@ -281,4 +281,34 @@ fn a_plan_takes_it_that_agents_join() {
         let closes = ActionKind::from(CommandKind::BootstrapConvergenceObserved);
         assert_eq!((last, plan.blocked.len()), (Some(closes), 0), "row {n}: {plan:?}");
     }
+}
+
+/// P7: who does not join in time is told with what it wrote last, if that is of this very session.
+#[test]
+fn who_never_joins_is_quoted() {
+    let shape = shape();
+    let mut state = state([in_stage(&shape, "web-0", stage(StageName::BootstrapRunning))]);
+    let one = record(&state);
+    let (session, until) = one.is_unquoted().expect("nothing is known of what it wrote");
+    assert_eq!(until, one.since.after(one.policy.timeouts.bootstrap));
+    let say = |state: &mut ClusterState, session, text: &str| {
+        let (slot, attempt, tail) = (one.slot.clone(), one.attempt, Redacted::new(text));
+        state.fold(Fact::Said { slot, attempt, session, tail }, T0)
+    };
+    assert_eq!(say(&mut state, session.next(), "of another one"), Verdict::Stale);
+    let words = "the driver cannot be reached";
+    assert_eq!(say(&mut state, session, words), Verdict::Applied);
+    assert_eq!(say(&mut state, session, words), Verdict::Unchanged);
+    assert_eq!(record(&state).is_unquoted(), None);
+    let plan = reconcile(&state, &shape, until);
+    assert_eq!(plan.transitions, [(slot("web-0"), Transition::TimeOut)]);
+    let transition = Transition::TimeOut;
+    let decided = Fact::Decided { slot: slot("web-0"), transition };
+    assert_eq!(state.fold(decided, until), Verdict::Applied);
+    let NodeStage::Failed { failure, .. } = record(&state).stage else { panic!("it failed") };
+    assert_eq!(
+        failure.message.as_str(),
+        format!("it did not join in time; its last lines: {words}")
+    );
+    assert_eq!(say(&mut state, session, "too late"), Verdict::Unchanged);
 }

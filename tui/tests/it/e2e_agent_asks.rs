@@ -135,6 +135,21 @@ fn an_agent_leaves_an_older_driver_alone() {
     assert_eq!(pairs(&world, &["web-0"]), before);
 }
 
+/// P7: an agent that cannot reach its driver says so, and the failure of its node quotes it.
+#[test]
+fn an_agent_that_never_joins_is_quoted() {
+    let policy = "restart = { attempts = 1 }\ntimeouts = { bootstrap = \"2s\" }\n";
+    // Nobody listens there.
+    let address = "[agent]\naddress = \"127.0.0.1:1\"\n";
+    let mut world = World::new(&(address.to_owned() + &web(1, r#"["true"]"#, policy)));
+    world.drive();
+    until_true("its failure is told", || {
+        let why = world.status()["holds"].to_string();
+        why.contains("it did not join in time; its last lines: ")
+            && why.contains("the driver cannot be reached: Connection refused")
+    });
+}
+
 /// What the agent of the only node wrote, in the state directory that is now called `state`.
 fn agent_log(world: &World, state: &str) -> String {
     let places = world.dir().join(state).join("providers/process");

@@ -6,6 +6,7 @@ use reconciler_core::{
     effect::{EffectFailure, HookRun, Listing, Look, NodeRequest},
     id::{AttemptId, LogicalNodeId, Uuid},
     observed::{Endpoint, Handle, LeaseFacts, ProbeAnswer},
+    redact::Redacted,
 };
 
 use super::{
@@ -14,6 +15,7 @@ use super::{
     problem::Problem,
     session,
     state::started_of,
+    tail::tail,
     wake::{self},
 };
 use crate::seam::{
@@ -150,6 +152,10 @@ impl Provider for DockerProvider {
 
     fn probe<'a>(&'a self, ask: &'a ProbeAsk) -> Work<'a, ProbeAnswer> {
         Box::pin(probe::ask(&self.ground, ask))
+    }
+
+    fn last_lines<'a>(&'a self, lease: &'a LeaseFacts) -> Work<'a, Redacted> {
+        Box::pin(tail(&self.ground, lease.id.as_str()))
     }
 
     fn watch(&self, lease: &LeaseFacts, workload: &Handle) -> Option<Work<'static, Exit>> {

@@ -25,7 +25,7 @@ use super::{
     ending::wait,
     errands::Errands,
     fence::FenceFile,
-    files::{LeaseDir, Owner, Process, lease_name},
+    files::{LeaseDir, Owner, Process, lease_name, parse_lease_name},
     lock::locked,
     ports::Ports,
     prepare::Inherited,
@@ -95,6 +95,12 @@ impl Ground {
     /// The directory of an attempt's lease.
     pub(super) fn dir(&self, slot: &LogicalNodeId, attempt: AttemptId) -> LeaseDir {
         LeaseDir::new(self.place.state_dir.join(lease_name(slot, attempt.ordinal)))
+    }
+
+    /// The directory of the lease of that name, if it is one.
+    pub(super) fn leased(&self, name: &str) -> Option<LeaseDir> {
+        parse_lease_name(name)?;
+        Some(LeaseDir::new(self.place.state_dir.join(name)))
     }
 
     /// Where the lease of that name is moved before it is removed.

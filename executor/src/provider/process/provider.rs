@@ -220,6 +220,15 @@ impl Provider for ProcessProvider {
         }
     }
 
+    fn last_lines<'a>(&'a self, lease: &'a LeaseFacts) -> Work<'a, Redacted> {
+        let lease = lease.id.clone();
+        let answer = beside(&self.ground, move |ground| {
+            let dir = ground.leased(lease.as_str());
+            dir.map(|dir| logs::tail(&dir, &ground.place.secrets)).unwrap_or_default()
+        });
+        Box::pin(async move { answer.await.unwrap_or_default() })
+    }
+
     fn close(&self) -> Work<'_, ()> {
         let swept = beside(&self.ground, |ground| ground.sweeper.sweep());
         // What a panic left is cleared by the next listing.

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::{
     ending::{Ending, conclude, wait},
-    files::{LeaseDir, Process, parse_lease_name},
+    files::Process,
     ground::Ground,
     identity::{Standing, standing},
     logs::tail,
@@ -39,8 +39,7 @@ pub(super) fn watch(
 ) -> Option<impl Future<Output = Exit> + Send + 'static> {
     let process = Process::from_handle(workload)?;
     let attempt: Uuid = lease.handle.get("attempt")?.parse().ok()?;
-    parse_lease_name(lease.id.as_str())?;
-    let dir = LeaseDir::new(ground.place.state_dir.join(lease.id.as_str()));
+    let dir = ground.leased(lease.id.as_str())?;
     let (fd, runs) = match standing(&process, attempt) {
         Ok(Standing::Running(fd)) => {
             let fd = Arc::new(fd);

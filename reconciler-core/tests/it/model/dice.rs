@@ -262,6 +262,7 @@ impl Dice {
         let agent = AgentFacts { session: SessionId::new(1), seal, lost_since: None };
         record.revived = (0..self.below(3)).map(at).collect();
         record.agent = self.one_in(2).then(|| Box::new(agent));
+        record.said = self.one_in(4).then(|| Box::new(self.said()));
     }
 
     fn hold(&mut self, sides: u64) -> Option<Hold> {

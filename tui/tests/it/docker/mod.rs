@@ -1,6 +1,7 @@
 //! The real program on a real Docker Engine.
 
 mod agent;
+mod agent_joins;
 mod agent_static;
 mod by_hand;
 #[path = "../../../../executor/tests/it/docker/engine.rs"]
