@@ -38,7 +38,7 @@ impl Network {
         Some((network, config.gateway.unwrap()))
     }
 
-    fn cut(&self, container: &str) {
+    pub(super) fn cut(&self, container: &str) {
         let container = container.to_owned();
         let request = NetworkDisconnectRequest { container, force: Some(true) };
         self.runtime.block_on(self.docker.disconnect_network(&self.name, request)).unwrap();
@@ -60,7 +60,7 @@ impl Drop for Network {
 }
 
 /// A fleet whose nodes reach this machine, and the network that they are on. The program of a test needs libraries.
-fn write(fleet: &Fleet, network: &Network, gateway: &str, groups: &str) {
+pub(super) fn write(fleet: &Fleet, network: &Network, gateway: &str, groups: &str) {
     let libraries =
         "binds = [\"/lib64:/lib64:ro\", \"/lib/x86_64-linux-gnu:/lib/x86_64-linux-gnu:ro\"]";
     let options = format!("networks = [\"{}\"]\n{libraries}", network.name);
@@ -69,7 +69,7 @@ fn write(fleet: &Fleet, network: &Network, gateway: &str, groups: &str) {
     fleet.world.write(&(agent + &provider + groups));
 }
 
-fn explained(fleet: &Fleet, slot: &str) -> String {
+pub(super) fn explained(fleet: &Fleet, slot: &str) -> String {
     let told = fleet.world.expect(0, &["explain", slot, "--file", "FILE"]).out;
     told.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -111,6 +111,34 @@ fn a_cut_network_ends_nobody() {
     let texts: Vec<_> = told.iter().map(|event| event["text"].as_str().unwrap()).collect();
     assert!(texts.contains(&"its agent is heard of again"), "{texts:?}");
     fleet.world.expect(0, &["down", "FILE", "--yes"]);
+}
+
+/// P2: an agent in a container and its workload outlive a driver that is killed, and the next driver is told by the same
+/// agent how they fare.
+#[test]
+fn an_agent_in_a_container_outlives_its_driver() {
+    let test = "an_agent_in_a_container_outlives_its_driver";
+    let Some((network, gateway)) = Network::new(test) else { return };
+    let Some(mut fleet) = Fleet::new(test, "") else { return };
+    let probe = "[group.web.policy.probes]\n\
+        readiness = { exec = [\"test\", \"!\", \"-e\", \"/tmp/closed\"], interval = \"200ms\" }\n";
+    let web = group("web", 1, r#"["sleep", "3600"]"#, JOIN) + probe;
+    write(&fleet, &network, &gateway, &web);
+    fleet.world.drive();
+    fleet.world.until_state("converged");
+    let before = fleet.node("web-0");
+    fleet.world.end_driver(Signal::KILL);
+    assert_eq!(fleet.node("web-0"), before, "it goes on without a driver");
+    fleet.world.drive();
+    let is_ready = |fleet: &Fleet| node(&fleet.world.status(), "web-0")["ready"] == true;
+    fleet.run_in(&before.id, &["touch", "/tmp/closed"]);
+    until_true("the next driver is told that it does not serve", || !is_ready(&fleet));
+    fleet.run_in(&before.id, &["rm", "/tmp/closed"]);
+    until_true("and that it serves again", || is_ready(&fleet));
+    assert_eq!(fleet.node("web-0"), before);
+    assert_eq!(node(&fleet.world.status(), "web-0")["attempt"], 1);
+    fleet.world.expect(0, &["down", "FILE", "--yes"]);
+    fleet.is_bare();
 }
 
 /// R172: an agent asks at the node's own ports, which nobody else reaches on its network.

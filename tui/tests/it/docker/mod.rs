@@ -3,6 +3,7 @@
 mod agent;
 mod agent_joins;
 mod agent_static;
+mod back;
 mod by_hand;
 #[path = "../../../../executor/tests/it/docker/engine.rs"]
 mod engine;
