@@ -10,6 +10,7 @@ mod engine;
 mod engines;
 mod fleet;
 mod guide;
+mod interval;
 mod life;
 mod own;
 mod restart;
