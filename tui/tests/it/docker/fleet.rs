@@ -1,12 +1,16 @@
 //! A run whose nodes are containers, what a person sees of it with the engine's own means, and a guard that leaves
 //! nothing behind.
 
-use std::{collections::BTreeMap, future::Future};
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+};
 
 use bollard::{
     Docker,
     exec::{CreateExecOptions, StartExecOptions},
     models::{ContainerSummary, ContainerSummaryStateEnum as State},
+    query_parameters::ListNetworksOptions,
 };
 use reconciler_core::id::{AttemptId, AttemptOrdinal, Generation};
 use tokio::runtime::Runtime;
@@ -133,10 +137,14 @@ impl Fleet {
         format!("levelhead-{slot}-{}", attempt.uuid)
     }
 
-    /// Nothing of the run is left at the engine.
+    /// Nothing of the run is left at the engine: no container, however it ended, no volume and no network.
     pub(crate) fn is_bare(&self) {
         assert_eq!(self.nodes(), BTreeMap::new());
         assert_eq!(self.ask(volumes(&self.docker, self.world.uuid())), [""; 0]);
+        let ours = vec![format!("levelhead.run={}", self.world.uuid())];
+        let filters = Some(HashMap::from([("label".to_owned(), ours)]));
+        let networks = self.docker.list_networks(Some(ListNetworksOptions { filters }));
+        assert_eq!(self.ask(networks).unwrap(), []);
     }
 }
 

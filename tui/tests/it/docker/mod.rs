@@ -11,6 +11,7 @@ mod engines;
 mod fleet;
 mod guide;
 mod interval;
+mod left;
 mod life;
 mod own;
 mod restart;
