@@ -196,6 +196,19 @@ impl LeaseDir {
         self.0.join(name)
     }
 
+    /// The files in it, and how long each is.
+    pub(super) fn files(&self) -> Result<Vec<(String, u64)>, Problem> {
+        let read = || -> io::Result<Vec<_>> {
+            let entries = fs::read_dir(&self.0)?;
+            let named = |entry: fs::DirEntry| {
+                let len = entry.metadata()?.len();
+                Ok((entry.file_name().to_string_lossy().into_owned(), len))
+            };
+            entries.map(|entry| entry.and_then(named)).collect()
+        };
+        read().map_err(Problem::io("read", &self.0))
+    }
+
     /// Whose it is; `None` if there is no such directory.
     pub(super) fn owner(&self) -> Result<Option<Owner>, Problem> {
         let path = self.file("owner.json");

@@ -9,7 +9,7 @@ use std::{fs, io};
 use reconciler_core::id::LogicalNodeId;
 
 use super::{
-    files::{LeaseDir, Owner, lease_name, make_private_dir},
+    files::{LeaseDir, Owner, Started, lease_name, make_private_dir},
     ground::Ground,
     identity::{Standing, standing},
     logs::{output_names, place_of},
@@ -18,8 +18,12 @@ use super::{
 };
 
 /// True if the attempt came to its end by itself, or to nothing; asked before it is ended.
-pub(super) fn has_failed(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<bool, Problem> {
-    let Some(started) = dir.started()? else { return Ok(true) };
+pub(super) fn has_failed(
+    ground: &Ground,
+    started: Option<&Started>,
+    owner: &Owner,
+) -> Result<bool, Problem> {
+    let Some(started) = started else { return Ok(true) };
     let (attempt, process) = (owner.attempt, &started.process);
     if ground.was_ended(attempt, process) || ground.is_watched_running(attempt, process) {
         return Ok(false);
@@ -31,9 +35,9 @@ pub(super) fn has_failed(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Resu
 pub(super) fn keep(ground: &Ground, dir: &LeaseDir, owner: &Owner) -> Result<(), Problem> {
     forget(ground, &owner.slot)?;
     let names = output_names();
-    let written = |name: &&String| fs::symlink_metadata(dir.file(name)).is_ok_and(|f| f.len() > 0);
-    let written: Vec<&String> = names.iter().filter(written).collect();
-    if written.is_empty() {
+    // One look at the directory: most of these files are never made.
+    let is_written = |(name, len): &(String, u64)| *len > 0 && names.contains(name);
+    if !dir.files()?.iter().any(is_written) {
         return Ok(());
     }
     ground.rotation.apply(dir)?;

@@ -135,8 +135,9 @@ fn destroy_or_finish(ground: &Ground, ctx: &EffectContext) -> Result<(), Problem
         }
         return remove_tree(&gone);
     };
-    let failed = kept::has_failed(ground, &dir, &owner)?;
-    stop_all(ground, &dir, &owner, Duration::ZERO)?;
+    let started = dir.started()?;
+    let failed = kept::has_failed(ground, started.as_ref(), &owner)?;
+    stop_all(ground, &dir, (&owner, started.as_ref()), Duration::ZERO)?;
     if failed && let Err(problem) = kept::keep(ground, &dir, &owner) {
         // Output is for people: a lease goes whether or not there is room for it.
         tracing::warn!(problem = %problem.told(), "cannot keep the output of a failed attempt");

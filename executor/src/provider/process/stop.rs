@@ -24,7 +24,7 @@ use rustix::{
 use super::{
     command::{KILL_TIMEOUT, deadline_in},
     ending::{conclude, wait},
-    files::{Begun, LeaseDir, Owner, Process},
+    files::{Begun, LeaseDir, Owner, Process, Started},
     ground::Ground,
     identity::{Carrier, Role, Standing, carriers, open, probes_in, scan, standing, stat},
     problem::Problem,
@@ -61,7 +61,10 @@ fn cancel_any(
     let grace = grace.min(left.saturating_sub(MARGIN));
     let (dir, owner) = ground.owned(ctx)?;
     match (owner, known) {
-        (Some(owner), _) => stop_all(ground, &dir, &owner, grace),
+        (Some(owner), _) => {
+            let started = dir.started()?;
+            stop_all(ground, &dir, (&owner, started.as_ref()), grace)
+        }
         // Its directory is gone, and still it may run.
         (None, Some(process)) => stop(ground, &dir, (process, true), ctx.attempt.uuid, grace),
         (None, None) => Ok(()),
@@ -72,7 +75,7 @@ fn cancel_any(
 pub(super) fn stop_all(
     ground: &Ground,
     dir: &LeaseDir,
-    owner: &Owner,
+    (owner, started): (&Owner, Option<&Started>),
     grace: Duration,
 ) -> Result<(), Problem> {
     end_hook_left(dir, owner)?;
@@ -80,7 +83,7 @@ pub(super) fn stop_all(
         end_carriers(dir, owner.attempt, grace)?;
         dir.unmark_starting()?;
     }
-    match dir.started()? {
+    match started {
         Some(started) => stop(ground, dir, (&started.process, started.agent), owner.attempt, grace),
         None if dir.file("stdout.log").exists() => end_carriers(dir, owner.attempt, grace),
         None => Ok(()),
