@@ -51,7 +51,7 @@ async fn one_up(docker: &Docker) -> Result<String, bollard::errors::Error> {
         image: Some(IMAGE.to_owned()),
         cmd: Some(vec!["sleep".to_owned(), "3600".to_owned()]),
         host_config: Some(HostConfig {
-            network_mode: Some("none".to_owned()),
+            network_mode: Some("host".to_owned()),
             init: Some(true),
             ..HostConfig::default()
         }),

@@ -122,7 +122,7 @@ impl Compose {
         let file = home.join("compose.yaml");
         let text = format!(
             "version: \"3.7\"\nservices:\n  {SERVICE}:\n    image: {IMAGE}\n    command: [sleep, \"3600\"]\n    \
-             init: true\n    network_mode: none\n    stop_grace_period: 2s\n"
+             init: true\n    network_mode: host\n    stop_grace_period: 2s\n"
         );
         fs::write(&file, text)?;
         let project = format!("lh{}", uuid::Uuid::new_v4().simple());
@@ -192,7 +192,7 @@ impl Peer for Swarm {
         let mut command = Command::new("docker");
         command.args(["service", "create", "-d", "--init", "--no-resolve-image"]);
         command.args(["--name", &self.name, "--replicas", &n.to_string()]);
-        // A service cannot be without a network; the machine's own costs the least.
+        // A service cannot be without a network, so that all others have the machine's own as well.
         command.args(["--network", "host", "--stop-grace-period", "2s", "--restart-delay", "0s"]);
         run(command.args([IMAGE, "sleep", "3600"]))
     }

@@ -28,7 +28,7 @@ impl Rig {
         let run = uuid::Uuid::new_v4().to_string();
         let text = format!(
             "version = 1\nrun = \"bench\"\nuuid = \"{run}\"\nparallelism = {PARALLELISM}\n\
-             [provider.box]\nkind = \"docker\"\nnetworks = [\"none\"]\ninit = true\n\
+             [provider.box]\nkind = \"docker\"\nnetworks = [\"host\"]\ninit = true\n\
              [group.n]\ncount = 0\nprovider = \"box\"\n\
              [group.n.shape]\nimage = \"{IMAGE}\"\n\
              [group.n.boot]\ncommand = [\"sleep\", \"3600\"]\nsettle = \"0ms\"\nstop_grace = \"2s\"\n\
