@@ -69,10 +69,15 @@ async fn one_down(docker: &Docker, id: &str) -> Result<(), bollard::errors::Erro
     docker.remove_container(id, Some(options)).await
 }
 
-/// Kills one container of the run; gives its id.
+/// Kills the oldest container of the run, which has shown that it serves: one that was just replaced would soon be held
+/// as a crash loop. Gives its id.
 pub(crate) async fn kill_one(docker: &Docker, run: &str) -> io::Result<String> {
     let all = containers(docker, run).await;
-    let id = all.into_iter().find_map(|one| one.id).ok_or_else(|| io::Error::other("no node"))?;
+    let id = all
+        .into_iter()
+        .filter_map(|one| one.id)
+        .next_back()
+        .ok_or_else(|| io::Error::other("no node"))?;
     let options = KillContainerOptions { signal: "KILL".to_owned() };
     docker.kill_container(&id, Some(options)).await.map_err(io::Error::other)?;
     Ok(id)
