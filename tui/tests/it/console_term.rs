@@ -12,7 +12,11 @@ use crate::{
 };
 
 fn driven() -> World {
-    let mut world = World::new(&servers("web", 2));
+    driven_by(&servers("web", 2))
+}
+
+fn driven_by(text: &str) -> World {
+    let mut world = World::new(text);
     world.drive();
     world.until_state("converged");
     world
@@ -113,10 +117,9 @@ fn a_lost_driver_is_tried_again_and_at_once_when_asked() {
 /// Live counts go into the file from the console, and its comments stay (D14).
 #[test]
 fn counts_are_written_into_the_file_from_the_screen() {
-    let world = driven();
+    let text = servers("web", 2).replace("count = 2", "count = 2 # as many as the load asks for");
+    let world = driven_by(&text);
     let text = fs::read_to_string(world.file()).unwrap();
-    let text = text.replace("count = 2", "count = 2 # as many as the load asks for");
-    world.write_raw(&text);
     world.expect(0, &["scale", "web=3", "--yes", "--detach", "--file", "FILE"]);
     let Some(terminal) = Terminal::open(&world, 120, 36) else { return };
     terminal.console(&world, "--ascii");
