@@ -72,6 +72,21 @@ pub(crate) fn answer(
     state.fold(Fact::Probed { slot, attempt, session, kind, probe, answer }, now)
 }
 
+/// A node of `shape` whose liveness was answered so: `p` passed, `f` failed, and `?` could not be asked.
+pub(crate) fn answered(shape: &ClusterShape, answers: &str) -> ClusterState {
+    let mut state = state([ready(shape, "web-0")]);
+    for letter in answers.chars() {
+        let given = match letter {
+            'p' => ProbeAnswer::Passed,
+            'f' => failed(),
+            '?' => unknown(),
+            other => panic!("`{other}` is no answer"),
+        };
+        let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, given, T0);
+    }
+    state
+}
+
 pub(crate) fn ready(shape: &ClusterShape, text: &str) -> NodeRecord {
     let (lease, endpoint) = (lease(&format!("l-{text}")), Endpoint::default());
     let stage = NodeStage::Dormant { lease, endpoint, member: member(), completed: None };
@@ -116,15 +131,7 @@ fn answers_count_in_rows() {
     ];
     let shape = web(1, &probed(&[ProbeKind::Liveness]));
     for (answers, want) in table {
-        let mut state = state([ready(&shape, "web-0")]);
-        for letter in answers.chars() {
-            let given = match letter {
-                'p' => ProbeAnswer::Passed,
-                'f' => failed(),
-                _ => unknown(),
-            };
-            let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, given, T0);
-        }
+        let state = answered(&shape, answers);
         assert_eq!(of(&state, "web-0").verdict(ProbeKind::Liveness), want, "{answers}");
     }
 }

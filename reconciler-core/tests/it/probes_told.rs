@@ -16,7 +16,7 @@ use reconciler_core::{
 use crate::{
     fleet::{RUN, T0, at, in_stage, of, pending, slot, stage, state},
     plan_steps::plan_of,
-    probes::{answer, failed, probed, ready, unknown, web},
+    probes::{answer, answered, failed, probed, ready, unknown, web},
 };
 
 /// A plan takes it that every probe passes, as everything else: it settles, and says nothing of waiting.
@@ -165,15 +165,7 @@ fn a_trial_is_told_in_counts_and_words() {
         ("", None),
     ];
     for (answers, want) in rows {
-        let mut state = state([ready(&shape, "web-0")]);
-        for letter in answers.chars() {
-            let given = match letter {
-                'p' => ProbeAnswer::Passed,
-                'f' => failed(),
-                _ => unknown(),
-            };
-            let _counted = answer(&mut state, "web-0", ProbeKind::Liveness, given, T0);
-        }
+        let state = answered(&shape, answers);
         let told = explain(&slot("web-0"), None, &state, &shape, T0);
         let known = |name| told.facts.iter().find(|(of, _)| *of == name).map(|(_, known)| known);
         let words = known("liveness probe").map(ToString::to_string);
