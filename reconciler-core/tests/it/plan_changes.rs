@@ -3,12 +3,12 @@
 use reconciler_core::{
     desired::{ClusterShape, GateCondition, GroupKind, Policy, Power, RunNodeGroupSpec},
     effect::CommandKind,
+    fold::{Fact, Verdict},
     hold::{Hold, HoldCode},
     id::SessionId,
-    observed::{
-        ClusterState, DeleteReason, Deletion, NodeRecord, NodeStage, Rollout, Second, StageName,
-    },
+    observed::{ClusterState, DeleteReason, Deletion, NodeRecord, NodeStage, Second, StageName},
     plan::{ChangeKind, LifecyclePlan, Scope},
+    reconcile::RolloutChange,
     redact::Redacted,
     time::{Millis, Timestamp},
 };
@@ -145,21 +145,13 @@ fn who_comes_half_the_way_is_named() {
     let (shape, state) = waiting();
     let target = shape.group(&group("web")).expect("the group").revision;
     let patience = Millis::from_secs(60);
-    let (prior, reverts, done, deadline, paused) = (None, false, 0, None, true);
-    let (hooked, failing, since) = (None, None, T0);
-    let rollout = Rollout {
-        target,
-        prior,
-        reverts,
-        since,
-        done,
-        patience,
-        deadline,
-        paused,
-        hooked,
-        failing,
-    };
-    let paused = state.clone().with_rollouts([(group("web"), rollout)], T0);
+    let begin = RolloutChange::Begin { target, prior: None, reverts: false, patience };
+    let mut paused = state.clone();
+    for fact in
+        [Fact::Rollout { group: group("web"), change: begin }, Fact::Paused(group("web"), true)]
+    {
+        assert_eq!(paused.fold(fact, T0), Verdict::Applied);
+    }
     for state in [state, paused] {
         let plan = plan(&state, &shape);
         assert_eq!(steps(&plan), [("web-0".to_owned(), CommandKind::LookupEndpoint)]);
